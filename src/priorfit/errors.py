@@ -1,0 +1,45 @@
+"""Every error that priorfit raises on purpose: what was expected, what came, what to do."""
+
+
+class PriorfitError(Exception):
+    """The parent of all errors of this library."""
+
+
+class ShapeError(PriorfitError, ValueError):
+    """A tensor has the wrong shape."""
+
+
+class InputError(PriorfitError, ValueError):
+    """A value, a table or an argument cannot be used."""
+
+
+class PriorError(PriorfitError, ValueError):
+    """A prior draws something that no network can be fitted to."""
+
+
+class BucketError(PriorfitError, ValueError):
+    """No buckets can be laid over these targets."""
+
+
+class RecipeError(PriorfitError, ValueError):
+    """A recipe has an unknown, missing or contradictory setting."""
+
+
+class CheckpointError(PriorfitError, ValueError):
+    """A saved model is truncated, foreign, or of a newer format."""
+
+
+class UnknownModelError(PriorfitError, LookupError):
+    """No model of that name or path exists."""
+
+
+class TrainingError(PriorfitError, RuntimeError):
+    """Training cannot go on."""
+
+
+class MissingExtraError(PriorfitError, ImportError):
+    """An optional package is not installed."""
+
+
+class OutsideTrainingWarning(UserWarning):
+    """A model is asked about something that its training never showed."""

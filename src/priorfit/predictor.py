@@ -1,0 +1,29 @@
+"""The one pattern of the library: condition on a context, then predict queries."""
+
+from typing import Protocol, runtime_checkable
+
+from jaxtyping import Float, Num
+from torch import Tensor
+from torch.distributions import Distribution
+
+
+@runtime_checkable
+class Posterior(Protocol):
+    """What is known after a context has been seen."""
+
+    def predict(self, query_x: Float[Tensor, "*batch query features"]) -> Distribution:
+        """The posterior predictive of each query: ``batch_shape (*batch, query)``, ``event_shape ()``."""
+        ...
+
+
+@runtime_checkable
+class Predictor(Protocol):
+    """Anything that can answer: a PFN, an exact GP, a sampler, a classifier."""
+
+    def condition(
+        self,
+        context_x: Float[Tensor, "*batch context features"],
+        context_y: Num[Tensor, "*batch context"],
+    ) -> Posterior:
+        """Take in a context; do here what need not be repeated for each query."""
+        ...
