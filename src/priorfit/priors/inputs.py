@@ -35,6 +35,7 @@ class UniformInputs(Inputs):
     high: float = 1.0
 
     def __post_init__(self) -> None:
+        """Check the fields."""
         if not self.low < self.high:
             raise InputError(f"UniformInputs needs low < high; got low={self.low}, high={self.high}.")
 
@@ -56,6 +57,7 @@ class NormalInputs(Inputs):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
+        """Check the fields."""
         if self.scale <= 0:
             raise InputError(f"NormalInputs needs scale > 0; got {self.scale}.")
 

@@ -17,12 +17,13 @@ class Prior(ABC):
     """
 
     num_features: int
-    inputs: Inputs
+    """How many columns `sample` draws."""
 
-    @property
-    @abstractmethod
-    def outcome(self) -> Outcome:
-        """``Real()`` or ``Classes(count)``; it decides head and encoder of y."""
+    inputs: Inputs
+    """Where the inputs lie."""
+
+    outcome: Outcome
+    """``Real()`` or ``Classes(count)``; it decides head and encoder of y."""
 
     @abstractmethod
     def draw(self, x: Float[Tensor, "batch points features"]) -> Datasets:
