@@ -1,0 +1,67 @@
+# The commands of the project. All of them work from a fresh clone, and nothing is done twice.
+#
+#   make quickstart   fit a network to a Gaussian process and compare it with the exact answer
+#   make test         lint and the fast tests          make test-slow   the statistical tests of minutes
+#   make lint         format, style, types, imports    make format      put the format right
+#   make setup        all extras and the development tools in .venv
+
+PYTHON ?= python3
+WORKERS ?= 2
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet -c constraints.txt
+SHELL := /bin/sh
+
+# Nothing of another environment may leak in: neither packages that hide a missing dependency, nor pip's targets.
+unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PIP_TARGET PIP_PREFIX PIP_REQUIRE_VIRTUALENV
+export PYTHONNOUSERSITE := 1
+export PIP_USER := 0
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PATH := $(subst $(CURDIR)/$(BIN):,,$(PATH))
+
+# A .venv is sound if it was made here (not moved or copied along), is closed to the system's packages, and its
+# Python starts and is new enough. Any other is made anew.
+SOUND := $(shell grep -qsF '$(CURDIR)/$(BIN)/python' $(BIN)/pip \
+	&& grep -qs 'include-system-site-packages = false' $(VENV)/pyvenv.cfg \
+	&& $(BIN)/python -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo yes)
+
+.PHONY: quickstart setup test lint format test-slow renew
+.DEFAULT_GOAL := test
+
+quickstart: $(VENV)/.core
+	$(BIN)/priorfit quickstart
+
+setup: $(VENV)/.setup
+
+test: lint
+	OMP_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+test-slow: setup
+	OMP_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m pytest -n $(WORKERS) -m slow
+
+lint: setup
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports
+
+format: setup
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+# The stamps lie inside .venv and vanish with it. `setup` contains what `quickstart` needs, so it sets both.
+$(VENV)/.core: $(VENV)/pyvenv.cfg pyproject.toml constraints.txt
+	$(INSTALL) -e '.[plots]'
+	@touch $@
+
+$(VENV)/.setup: $(VENV)/pyvenv.cfg pyproject.toml constraints.txt
+	$(INSTALL) -e '.[all,dev]'
+	@touch $(VENV)/.core $@
+
+renew:
+
+$(VENV)/pyvenv.cfg: $(if $(SOUND),,renew)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "priorfit needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) --version 2>&1 || echo missing)." >&2; \
+		echo "Name another one: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv --clear $(VENV)
