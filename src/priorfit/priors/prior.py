@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 
+import torch
 from jaxtyping import Float, Num
 from torch import Tensor
 
@@ -25,18 +26,27 @@ class Prior(ABC):
     outcome: Outcome
     """``Real()`` or ``Classes(count)``; it decides head and encoder of y."""
 
+    num_extra: int = 0
+    """How many points `draw` uses up for a statistic: the first ones, which it does not return."""
+
     @abstractmethod
-    def draw(self, x: Float[Tensor, "batch points features"]) -> Datasets:
+    def draw(self, x: Float[Tensor, "batch all_points features"]) -> Datasets:
         """Draw one function for each dataset of the batch and its targets at ``x``.
 
         The points of a dataset are exchangeable. A prior that knows how its targets are distributed given
-        its latents sets ``Datasets.conditional``. A wrapper may return other inputs than it was given.
+        its latents sets ``Datasets.conditional``. The first ``num_extra`` points are not returned, and a
+        wrapper may return other inputs than it was given; `targets` and `sample` take care of the former.
         """
 
     def targets(self, x: Float[Tensor, "batch points features"]) -> Num[Tensor, "batch points"]:
         """The targets alone of one draw at ``x``."""
-        return self.draw(x).y
+        batch_size, _, num_features = x.shape
+        extra = self.inputs.sample(batch_size, self.num_extra, num_features).to(x)
+        return self.draw(torch.cat([extra, x], dim=-2)).y
 
     def sample(self, batch_size: int, num_points: int) -> Datasets:
-        """Draw inputs, then targets: ``x (batch, points, features)``, ``y (batch, points)``."""
-        return self.draw(self.inputs.sample(batch_size, num_points, self.num_features))
+        """Draw inputs, then targets: ``x (batch, points, features)``, ``y (batch, points)``.
+
+        Only a prior whose inputs depend on the function that is drawn, as a `Mixture`'s do, has its own form.
+        """
+        return self.draw(self.inputs.sample(batch_size, num_points + self.num_extra, self.num_features))
