@@ -1,0 +1,9 @@
+"""Predictive distributions, complete and exact, and functions of them."""
+
+from priorfit.distributions.bounded_riemann import BoundedRiemann as BoundedRiemann
+from priorfit.distributions.buckets import equal_mass_borders as equal_mass_borders
+from priorfit.distributions.expectation import best_fit as best_fit
+from priorfit.distributions.expectation import expected_log_prob as expected_log_prob
+from priorfit.distributions.normal_mixture import NormalMixture as NormalMixture
+from priorfit.distributions.riemann import Riemann as Riemann
+from priorfit.distributions.unbounded_riemann import UnboundedRiemann as UnboundedRiemann

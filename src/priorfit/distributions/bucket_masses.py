@@ -1,0 +1,90 @@
+"""How the mass of a target distribution falls into buckets, exactly and without cancellation in either tail."""
+
+import math
+from functools import singledispatch
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+from torch.distributions import Distribution, Normal
+from torch.nn.functional import pad
+
+from priorfit.distributions.lookup import bucket_of
+from priorfit.distributions.normal_mixture import NormalMixture
+from priorfit.distributions.quadrature import expectation_nodes
+
+FARTHEST = {torch.float32: 9.0, torch.float64: 26.0}
+"""Where erfc is 4e-37, and 6e-296."""
+
+
+@singledispatch
+def bucket_masses(target: Distribution, inner: Float[Tensor, "*#batch inner"]) -> Float[Tensor, "*batch buckets"]:
+    """The probability of a target below the first inner border, between each two, and above the last."""
+    cdf = target.cdf(inner.movedim(-1, 0).reshape(-1, *_aligned(inner, target)))  # (inner, *batch)
+    edge = torch.zeros_like(cdf[:1])
+    return torch.cat([edge, cdf, edge + 1]).diff(dim=0).movedim(0, -1)
+
+
+def _aligned(inner: Tensor, target: Distribution) -> tuple[int, ...]:
+    return (1,) * (len(target.batch_shape) - inner.ndim + 1) + inner.shape[:-1]
+
+
+@bucket_masses.register(Normal)
+def _normal_masses(target: Normal, inner: Float[Tensor, "*#batch inner"]) -> Float[Tensor, "*batch buckets"]:
+    precision = math.sqrt(0.5) / target.scale.clamp(min=torch.finfo(target.scale.dtype).tiny)
+    depth = (target.loc[..., None] - inner) * precision[..., None]  # (*batch, inner)
+    # The probability beyond each border, positive left of the mean and negative right of it: neighbours on one side
+    # of the mean then differ by the mass between them, and by that minus 1 across it.
+    tail = _erfc(depth.abs()).div_(2).copysign_(depth)
+    central = bucket_of(inner, target.loc.expand(tail.shape[:-1])[..., None], side="right")
+    masses = pad(tail, (1, 1)).diff(dim=-1)
+    return masses.scatter_add_(-1, central, torch.ones_like(masses[..., :1]))
+
+
+def _erfc(depth: Float[Tensor, "*batch inner"]) -> Float[Tensor, "*batch inner"]:
+    """The complementary error function, 0 where it nears the smallest floating-point number: there it is slow."""
+    farthest = depth.new_tensor(FARTHEST[depth.dtype])
+    return depth.clamp(max=farthest).erfc_().sub_(farthest.erfc())
+
+
+@bucket_masses.register(NormalMixture)
+def _mixture_masses(target: NormalMixture, inner: Float[Tensor, "*#batch inner"]) -> Float[Tensor, "*batch buckets"]:
+    components = Normal(target.loc, target.scale, validate_args=False)
+    masses = _normal_masses(components, inner[..., None, :])  # (*batch, components, buckets)
+    return (target.probs[..., None] * masses).sum(-2)
+
+
+@singledispatch
+def squared_excess(target: Distribution, start: Float[Tensor, "*#batch"], direction: int) -> Float[Tensor, "*batch"]:
+    """The mean of (y - start)^2 beyond the start, and 0 before it; direction is 1 for above and -1 for below."""
+    points, weights = expectation_nodes(target, 1)
+    return (weights * (direction * (points - start)).clamp(min=0) ** 2).sum(0)
+
+
+@squared_excess.register(Normal)
+def _normal_squared_excess(target: Normal, start: Float[Tensor, "*#batch"], direction: int) -> Float[Tensor, "*batch"]:
+    scale = target.scale.clamp(min=torch.finfo(target.scale.dtype).tiny)
+    distance = direction * (target.loc - start)
+    depth = distance / scale
+    density = torch.exp(-(depth**2) / 2) / math.sqrt(2 * math.pi)
+    square = (scale**2 + distance**2) * torch.special.ndtr(depth) + scale * distance * density
+    return square.clamp(min=0)
+
+
+@squared_excess.register(NormalMixture)
+def _mixture_squared_excess(
+    target: NormalMixture, start: Float[Tensor, "*#batch"], direction: int
+) -> Float[Tensor, "*batch"]:
+    components = Normal(target.loc, target.scale, validate_args=False)
+    return (target.probs * _normal_squared_excess(components, start[..., None], direction)).sum(-1)
+
+
+@singledispatch
+def point_masses(target: Distribution) -> Bool[Tensor, "*batch"]:
+    """Where a target is a single point."""
+    return torch.zeros(target.batch_shape, dtype=torch.bool, device=target.mean.device)
+
+
+@point_masses.register(Normal)
+def _normal_point_masses(target: Normal) -> Bool[Tensor, "*batch"]:
+    return target.scale < torch.finfo(target.scale.dtype).tiny
