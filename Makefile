@@ -9,7 +9,7 @@ PYTHON ?= python3
 WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip install --quiet -c constraints.txt
+INSTALL := $(BIN)/python -m pip install -qq -c constraints.txt
 SHELL := /bin/sh
 
 # Nothing of another environment may leak in: neither packages that hide a missing dependency, nor pip's targets.
@@ -51,10 +51,12 @@ format: setup
 
 # The stamps lie inside .venv and vanish with it. `setup` contains what `quickstart` needs, so it sets both.
 $(VENV)/.core: $(VENV)/pyvenv.cfg pyproject.toml constraints.txt
+	@echo "Installing priorfit with its plots into $(VENV): a few minutes the first time."
 	$(INSTALL) -e '.[plots]'
 	@touch $@
 
 $(VENV)/.setup: $(VENV)/pyvenv.cfg pyproject.toml constraints.txt
+	@echo "Installing priorfit with all extras and the tools into $(VENV): a few minutes the first time."
 	$(INSTALL) -e '.[all,dev]'
 	@touch $(VENV)/.core $@
 
