@@ -1,0 +1,59 @@
+import json
+import subprocess
+import sys
+
+import pytest
+import torch
+from jaxtyping import TypeCheckError
+
+from priorfit.data import Datasets
+
+OPTIONAL = ("matplotlib", "sklearn", "scipy", "pandas", "bokeh", "beartype", "hypothesis", "pytest", "gpytorch", "pyro")
+
+# The time of what torch alone already loads is not ours. `jaxtyping`, `rich` and the like are.
+MEASURE = f"""
+import json, sys, time
+import torch
+start = time.perf_counter()
+cpu = time.process_time()
+import priorfit
+took = min(time.perf_counter() - start, time.process_time() - cpu)
+loaded = [name for name in {OPTIONAL!r} if name in sys.modules]
+print(json.dumps({{"seconds": took, "loaded": loaded}}))
+"""
+
+MAX_SECONDS = 0.3
+
+
+def measured() -> dict[str, object]:
+    """A fresh interpreter, warnings as errors for our own modules and all that they import."""
+    command = [sys.executable, "-I", "-W", "error", "-c", MEASURE]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert done.stderr == ""
+    return json.loads(done.stdout)
+
+
+def test_import_loads_no_extra_warns_of_nothing_and_is_quick() -> None:
+    seconds = []
+    for _ in range(4):  # the quickest of a few: a busy machine only ever makes it slower
+        result = measured()
+        assert result["loaded"] == []
+        seconds.append(result["seconds"])
+        if seconds[-1] <= MAX_SECONDS:
+            return
+    pytest.fail(f"`import priorfit` took {min(seconds):.2f} s beyond torch; at most {MAX_SECONDS} s are allowed.")
+
+
+def test_importing_leaves_the_generators_and_defaults_alone() -> None:
+    script = (
+        "import random, numpy, torch; before = torch.get_rng_state(), random.getstate(), torch.get_default_dtype(),"
+        " torch.get_num_threads(); import priorfit; after = torch.get_rng_state(), random.getstate(),"
+        " torch.get_default_dtype(), torch.get_num_threads();"
+        " assert torch.equal(before[0], after[0]) and before[1:] == after[1:]"
+    )
+    subprocess.run([sys.executable, "-I", "-c", script], check=True)
+
+
+def test_shapes_are_checked_while_the_tests_run() -> None:
+    with pytest.raises(TypeCheckError):
+        Datasets(x=torch.zeros(2, 3, 1), y=[[0.0] * 3] * 2)  # pyright: ignore[reportArgumentType]
