@@ -10,7 +10,6 @@ WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install -qq -c constraints.txt
-SHELL := /bin/sh
 
 # Nothing of another environment may leak in: neither packages that hide a missing dependency, nor pip's targets.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PIP_TARGET PIP_PREFIX PIP_REQUIRE_VIRTUALENV
@@ -64,6 +63,6 @@ renew:
 
 $(VENV)/pyvenv.cfg: $(if $(SOUND),,renew)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
-		echo "priorfit needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) --version 2>&1 || echo missing)." >&2; \
+		echo "priorfit needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) --version 2>/dev/null || echo missing)." >&2; \
 		echo "Name another one: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv --clear $(VENV)

@@ -75,3 +75,11 @@ def test_no_tracked_file_names_a_path_of_one_machine_or_a_registry() -> None:
 def test_the_version_is_one_and_the_license_is_in_the_distribution() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+", PROJECT["version"])
     assert "Apache License" in (ROOT / PROJECT["license-files"][0]).read_text()
+
+
+def test_every_room_is_on_the_map() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    package = ROOT / "src" / "priorfit"
+    rooms = {f"`{file.name}`" for file in package.glob("*.py") if file.name != "__main__.py"}
+    rooms |= {f"`{file.parent.name}/`" for file in package.glob("*/__init__.py")}
+    assert {room for room in rooms if room not in page} == set()
