@@ -1,5 +1,6 @@
 """Predictive distributions, complete and exact, and functions of them."""
 
+from priorfit.distributions.affine import affine as affine
 from priorfit.distributions.bounded_riemann import BoundedRiemann as BoundedRiemann
 from priorfit.distributions.buckets import equal_mass_borders as equal_mass_borders
 from priorfit.distributions.expectation import best_fit as best_fit

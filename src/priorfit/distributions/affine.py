@@ -1,0 +1,72 @@
+"""The distribution of ``scale * y + shift``, exactly and within the same family."""
+
+from functools import singledispatch
+from typing import TypeVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.distributions import Distribution, Normal
+
+from priorfit.distributions.bounded_riemann import BoundedRiemann
+from priorfit.distributions.normal_mixture import NormalMixture
+from priorfit.distributions.unbounded_riemann import UnboundedRiemann
+from priorfit.errors import InputError
+
+Factor = Float[Tensor, "..."] | float
+Buckets = TypeVar("Buckets", BoundedRiemann, UnboundedRiemann)
+
+
+def affine(distribution: Distribution, scale: Factor, shift: Factor) -> Distribution:
+    """The distribution of ``scale * y + shift`` for y of a Riemann, Normal or NormalMixture distribution.
+
+    Scale and shift broadcast with the batch shape, so that each dataset may have its own. A negative scale mirrors
+    the density: borders and logits are flipped.
+
+    >>> ppd = BoundedRiemann(torch.tensor([0.0, 1.0, 3.0]), torch.tensor([0.8, 0.2]).log())
+    >>> moved = affine(ppd, scale=-2.0, shift=1.0)
+    >>> moved.borders, moved.probs
+    (tensor([-5., -1.,  1.]), tensor([0.2000, 0.8000]))
+    """
+    like = distribution.mean.detach()
+    scale, shift = (torch.as_tensor(factor, dtype=like.dtype, device=like.device) for factor in (scale, shift))
+    if not bool((torch.isfinite(scale) & (scale != 0)).all() & torch.isfinite(shift).all()):
+        raise InputError(
+            "an affine map needs finite scales other than 0 and finite shifts; got a zero, NaN or infinity."
+        )
+    shape = torch.broadcast_shapes(scale.shape, shift.shape, distribution.batch_shape)
+    if shape != distribution.batch_shape:
+        distribution = distribution.expand(shape)
+    return _mapped(distribution, scale, shift)
+
+
+@singledispatch
+def _mapped(distribution: Distribution, scale: Float[Tensor, "..."], shift: Float[Tensor, "..."]) -> Distribution:
+    raise InputError(f"affine knows Riemann distributions, Normal and NormalMixture; got {distribution}.")
+
+
+@_mapped.register(BoundedRiemann)
+@_mapped.register(UnboundedRiemann)
+def _mapped_riemann(distribution: Buckets, scale: Float[Tensor, "..."], shift: Float[Tensor, "..."]) -> Buckets:
+    scale, shift = scale[..., None], shift[..., None]
+    borders, logits = scale * distribution.borders + shift, distribution.logits
+    mirrored = scale < 0
+    if bool(mirrored.any()):
+        borders = torch.where(mirrored, borders.flip(-1), borders)
+        logits = torch.where(mirrored, logits.flip(-1), logits)
+    return type(distribution)(borders, logits, validate_args=distribution._validate_args)
+
+
+@_mapped.register(Normal)
+def _mapped_normal(distribution: Normal, scale: Float[Tensor, "..."], shift: Float[Tensor, "..."]) -> Normal:
+    loc, spread = scale * distribution.loc + shift, scale.abs() * distribution.scale
+    return Normal(loc, spread, validate_args=distribution._validate_args)
+
+
+@_mapped.register(NormalMixture)
+def _mapped_mixture(
+    distribution: NormalMixture, scale: Float[Tensor, "..."], shift: Float[Tensor, "..."]
+) -> NormalMixture:
+    scale, shift = scale[..., None], shift[..., None]
+    loc, spread = scale * distribution.loc + shift, scale.abs() * distribution.scale
+    return NormalMixture(distribution.logits, loc, spread, validate_args=distribution._validate_args)

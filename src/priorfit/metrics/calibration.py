@@ -1,0 +1,59 @@
+"""Whether stated probabilities come true: PIT, coverage, and the calibration error of classes."""
+
+from functools import singledispatch
+
+import torch
+from jaxtyping import Float, Num
+from torch import Tensor
+from torch.distributions import Bernoulli, Categorical, Distribution
+
+from priorfit.distributions.class_probabilities import class_probs
+from priorfit.errors import InputError
+
+
+@singledispatch
+def pit(ppd: Distribution, y: Num[Tensor, "..."]) -> Float[Tensor, "..."]:
+    """The probability integral transform of what came: uniform between 0 and 1 if the prediction is right.
+
+    For reals it is the cdf. For classes it is drawn uniformly from the step of the cdf at the class, which keeps it
+    uniform.
+
+    >>> pit(torch.distributions.Normal(torch.zeros(3), 1.0), torch.zeros(3))
+    tensor([0.5000, 0.5000, 0.5000])
+    """
+    return ppd.cdf(y)
+
+
+@pit.register(Categorical)
+@pit.register(Bernoulli)
+def _class_pit(ppd: Categorical | Bernoulli, y: Num[Tensor, "..."]) -> Float[Tensor, "..."]:
+    probs = class_probs(ppd).expand(*y.shape, -1)
+    label = y.long()[..., None]
+    above = probs.cumsum(-1).gather(-1, label)[..., 0]
+    return above - probs.gather(-1, label)[..., 0] * torch.rand(y.shape, dtype=probs.dtype, device=probs.device)
+
+
+def coverage(ppd: Distribution, y: Num[Tensor, "..."], levels: Float[Tensor, "levels"]) -> Float[Tensor, "levels"]:
+    """The share of the outcomes that lie within the central interval of each level; right when equal to the level.
+
+    >>> y = torch.tensor([-2.0, -0.5, 0.5, 2.0])
+    >>> coverage(torch.distributions.Normal(0.0, 1.0), y, levels=torch.tensor([0.5, 0.9]))
+    tensor([0.5000, 0.5000])
+    """
+    needed = (2 * pit(ppd, y) - 1).abs().flatten()  # the level of the smallest central interval that holds y
+    return (needed <= levels[:, None]).to(levels.dtype).mean(-1)
+
+
+def expected_calibration_error(ppd: Distribution, y: Num[Tensor, "..."], num_bins: int = 15) -> Float[Tensor, ""]:
+    """The mean distance between confidence and accuracy of the most probable class, over bins of confidence.
+
+    >>> ppd = Bernoulli(torch.tensor([0.9, 0.9, 0.9, 0.9]))
+    >>> expected_calibration_error(ppd, torch.tensor([1.0, 1.0, 1.0, 0.0]))
+    tensor(0.1500)
+    """
+    if num_bins < 1:
+        raise InputError(f"num_bins must be at least 1; got {num_bins}.")
+    confidence, label = class_probs(ppd).max(-1)
+    surplus = (confidence - (label == y).to(confidence.dtype)).flatten()
+    bins = (confidence.flatten() * num_bins).long().clamp(max=num_bins - 1)
+    return surplus.new_zeros(num_bins).index_add(0, bins, surplus).abs().sum() / surplus.numel()
