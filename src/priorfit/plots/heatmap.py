@@ -42,8 +42,8 @@ def plot_density(
     >>> gp = pf.GaussianProcess(num_features=1, lengthscale=0.3)
     >>> data = gp.sample(batch_size=1, num_points=9).split(num_context=8)
     >>> ax = plot_density(pf.baselines.ExactGP(gp), data.context_x[0], data.context_y[0], value_range=(-3, 3))
-    >>> ax.get_ylim()
-    (-3.0, 3.0)
+    >>> ax.get_ylabel(), [float(limit) for limit in ax.get_ylim()]
+    ('y', [-3.0, 3.0])
     """
     dataset = slice_of(context_x, context_y, query_range)
     ppd = dataset.predict(predictor)
