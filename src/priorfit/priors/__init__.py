@@ -1,7 +1,41 @@
 """Distributions over datasets, to be drawn from."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from priorfit.data import Classes, Real
+from priorfit.priors.beta_bernoulli import BetaBernoulli as BetaBernoulli
+from priorfit.priors.function import FunctionPrior as FunctionPrior
 from priorfit.priors.gaussian_process import GaussianProcess as GaussianProcess
 from priorfit.priors.inputs import Inputs as Inputs
+from priorfit.priors.inputs import MixtureInputs as MixtureInputs
 from priorfit.priors.inputs import NormalInputs as NormalInputs
 from priorfit.priors.inputs import UniformInputs as UniformInputs
+from priorfit.priors.linear import LinearRegression as LinearRegression
+from priorfit.priors.mixture import Mixture as Mixture
 from priorfit.priors.prior import Prior as Prior
+from priorfit.priors.wrappers import Binarized as Binarized
+from priorfit.priors.wrappers import PaddedFeatures as PaddedFeatures
+from priorfit.priors.wrappers import Standardized as Standardized
+
+PRIORS: Mapping[str, type] = MappingProxyType(
+    {
+        cls.__name__: cls
+        for cls in (
+            BetaBernoulli,
+            Binarized,
+            FunctionPrior,
+            GaussianProcess,
+            LinearRegression,
+            Mixture,
+            PaddedFeatures,
+            Standardized,
+            MixtureInputs,
+            NormalInputs,
+            UniformInputs,
+            Classes,
+            Real,
+        )
+    }
+)
+"""Every type that may stand in the description of a prior, by name."""

@@ -76,6 +76,7 @@ class GaussianProcess(Prior):
     inputs: Inputs = UniformInputs()
 
     outcome = Real()
+    offers_expected = True
 
     def __post_init__(self) -> None:
         """Check the fields."""

@@ -1,10 +1,12 @@
 """Distributions of the inputs x."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from priorfit.errors import InputError
@@ -36,8 +38,8 @@ class UniformInputs(Inputs):
 
     def __post_init__(self) -> None:
         """Check the fields."""
-        if not self.low < self.high:
-            raise InputError(f"UniformInputs needs low < high; got low={self.low}, high={self.high}.")
+        if not (self.low < self.high and isfinite(self.low) and isfinite(self.high)):
+            raise InputError(f"UniformInputs needs finite low < high; got low={self.low}, high={self.high}.")
 
     @property
     def range(self) -> tuple[float, float] | None:
@@ -51,15 +53,19 @@ class UniformInputs(Inputs):
 
 @dataclass(frozen=True)
 class NormalInputs(Inputs):
-    """Every coordinate from N(mean, scale^2), as in the paper's BNN studies."""
+    """Every coordinate from N(mean, scale^2), as in the paper's BNN studies.
+
+    >>> NormalInputs().sample(2, 5, 3).shape
+    torch.Size([2, 5, 3])
+    """
 
     mean: float = 0.0
     scale: float = 1.0
 
     def __post_init__(self) -> None:
         """Check the fields."""
-        if self.scale <= 0:
-            raise InputError(f"NormalInputs needs scale > 0; got {self.scale}.")
+        if not (self.scale > 0 and isfinite(self.scale) and isfinite(self.mean)):
+            raise InputError(f"NormalInputs needs a finite mean and scale > 0; got {self.mean} and {self.scale}.")
 
     @property
     def range(self) -> tuple[float, float] | None:
@@ -69,3 +75,74 @@ class NormalInputs(Inputs):
     def sample(self, batch_size: int, num_points: int, num_features: int) -> Float[Tensor, "batch points features"]:
         """See `Inputs.sample`."""
         return self.mean + self.scale * torch.randn(batch_size, num_points, num_features)
+
+
+@dataclass(frozen=True)
+class MixtureInputs(Inputs):
+    """All points of a dataset from one of several distributions, chosen with the given weights.
+
+    >>> MixtureInputs([UniformInputs(), NormalInputs()]).sample(2, 5, 3).shape
+    torch.Size([2, 5, 3])
+    """
+
+    parts: Sequence[Inputs]
+    weights: Sequence[float] | None = None
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        object.__setattr__(self, "parts", tuple(self.parts))
+        object.__setattr__(self, "weights", None if self.weights is None else tuple(self.weights))
+        check_weights(self.weights, len(self.parts))
+
+    @property
+    def range(self) -> tuple[float, float] | None:
+        """See `Inputs.range`."""
+        ranges = [part.range for part in self.parts]
+        known = [each for each in ranges if each is not None]
+        if len(known) < len(ranges):
+            return None
+        return min(low for low, _ in known), max(high for _, high in known)
+
+    def sample(self, batch_size: int, num_points: int, num_features: int) -> Float[Tensor, "batch points features"]:
+        """See `Inputs.sample`."""
+        choice = choices(self.weights, len(self.parts), batch_size)
+        drawn = torch.stack([part.sample(batch_size, num_points, num_features) for part in self.parts])
+        return drawn[choice, torch.arange(batch_size)]
+
+
+@dataclass(frozen=True)
+class RescaledInputs(Inputs):
+    """Inputs that their prior multiplies, after drawing its function, by a factor from [1, largest_factor]."""
+
+    inner: Inputs
+    largest_factor: float
+
+    @property
+    def range(self) -> tuple[float, float] | None:
+        """See `Inputs.range`; it holds what is 0 and what is multiplied."""
+        if self.inner.range is None:
+            return None
+        low, high = self.inner.range
+        return min(0.0, self.largest_factor * low), max(0.0, self.largest_factor * high)
+
+    def sample(self, batch_size: int, num_points: int, num_features: int) -> Float[Tensor, "batch points features"]:
+        """See `Inputs.sample`; not yet multiplied."""
+        return self.inner.sample(batch_size, num_points, num_features)
+
+
+def choices(weights: Sequence[float] | None, count: int, batch_size: int) -> Int[Tensor, " batch"]:
+    """For each dataset, which of ``count`` things it gets."""
+    share = torch.ones(count) if weights is None else torch.tensor(weights, dtype=torch.float64)
+    return torch.multinomial(share, batch_size, replacement=True)
+
+
+def check_weights(weights: Sequence[float] | None, count: int) -> None:
+    """Refuse weights that do not fit ``count`` things."""
+    if count < 1:
+        raise InputError("a mixture needs at least one part; got none.")
+    if weights is None:
+        return
+    if len(weights) != count:
+        raise InputError(f"a mixture needs one weight for each of its {count} parts; got {len(weights)} weights.")
+    if not all(isfinite(weight) and weight >= 0 for weight in weights) or sum(weights) <= 0:
+        raise InputError(f"weights must be finite, at least 0, and not all 0; got {list(weights)}.")

@@ -26,6 +26,9 @@ class Prior(ABC):
     outcome: Outcome
     """``Real()`` or ``Classes(count)``; it decides head and encoder of y."""
 
+    offers_expected: bool = False
+    """Whether every draw has a conditional, so that a loss can take the expectation over the targets."""
+
     num_extra: int = 0
     """How many points `draw` uses up for a statistic: the first ones, which it does not return."""
 
@@ -34,8 +37,9 @@ class Prior(ABC):
         """Draw one function for each dataset of the batch and its targets at ``x``.
 
         The points of a dataset are exchangeable. A prior that knows how its targets are distributed given
-        its latents sets ``Datasets.conditional``. The first ``num_extra`` points are not returned, and a
-        wrapper may return other inputs than it was given; `targets` and `sample` take care of the former.
+        its latents sets ``Datasets.conditional`` and says ``offers_expected``. The first ``num_extra`` points
+        are not returned (`targets` and `sample` add them), and a wrapper may return other inputs than it was
+        given.
         """
 
     def targets(self, x: Float[Tensor, "batch points features"]) -> Num[Tensor, "batch points"]:

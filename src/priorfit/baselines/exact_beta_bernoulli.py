@@ -1,0 +1,44 @@
+"""The exact posterior predictive of coins of unknown bias: counting."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Num
+from torch import Tensor
+from torch.distributions import Categorical
+
+from priorfit.priors.beta_bernoulli import BetaBernoulli
+
+
+@dataclass(frozen=True)
+class BetaPosterior:
+    """The probability of a 1 after the context."""
+
+    probability: Float[Tensor, "*batch"]
+
+    def predict(self, query_x: Float[Tensor, "*batch query features"]) -> Categorical:
+        """The same two probabilities at every query."""
+        p = self.probability[..., None].expand(query_x.shape[:-1])  # (*batch, query)
+        return Categorical(torch.stack([1 - p, p], dim=-1).to(query_x.dtype), validate_args=False)
+
+
+@dataclass(frozen=True)
+class ExactBetaBernoulli:
+    """The exact answer for a `BetaBernoulli`: P(1) = (alpha + ones) / (alpha + beta + n).
+
+    >>> x, y = torch.zeros(3, 1), torch.tensor([1.0, 1.0, 0.0])
+    >>> ExactBetaBernoulli(BetaBernoulli()).condition(x, y).predict(x[:1]).probs
+    tensor([[0.4000, 0.6000]])
+    """
+
+    prior: BetaBernoulli
+
+    def condition(
+        self,
+        context_x: Float[Tensor, "*batch context features"],
+        context_y: Num[Tensor, "*batch context"],
+    ) -> BetaPosterior:
+        """See `Predictor.condition`."""
+        ones = context_y.to(torch.float64).sum(-1)  # (*batch)
+        total = self.prior.alpha + self.prior.beta + context_y.shape[-1]
+        return BetaPosterior((self.prior.alpha + ones) / total)

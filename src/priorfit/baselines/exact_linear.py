@@ -1,0 +1,53 @@
+"""The exact posterior predictive of linear regression with known noise."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Num
+from torch import Tensor
+from torch.distributions import Normal
+
+from priorfit.priors.linear import LinearRegression
+
+
+@dataclass(frozen=True)
+class LinearPosterior:
+    """What is known of the weights: N(mean, precision^-1), the precision by its Cholesky factor, in float64."""
+
+    noise: float
+    mean: Float[Tensor, "*batch features 1"]
+    factor: Float[Tensor, "*batch features features"]
+
+    def predict(self, query_x: Float[Tensor, "*batch query features"]) -> Normal:
+        """The distribution of y at each query, noise included."""
+        x = query_x.to(torch.float64)
+        mean = (x @ self.mean)[..., 0]  # (*batch, query)
+        whitened = torch.linalg.solve_triangular(self.factor, x.mT, upper=False)  # (*batch, features, query)
+        variance = whitened.square().sum(-2) + self.noise  # (*batch, query)
+        return Normal(mean.to(query_x.dtype), variance.sqrt().to(query_x.dtype), validate_args=False)
+
+
+@dataclass(frozen=True)
+class ExactLinear:
+    """The exact answer for a `LinearRegression`.
+
+    >>> prior = LinearRegression(num_features=2)
+    >>> tasks = prior.sample(batch_size=3, num_points=21).split(num_context=20)
+    >>> ExactLinear(prior).condition(tasks.context_x, tasks.context_y).predict(tasks.query_x).mean.shape
+    torch.Size([3, 1])
+    """
+
+    prior: LinearRegression
+
+    def condition(
+        self,
+        context_x: Float[Tensor, "*batch context features"],
+        context_y: Num[Tensor, "*batch context"],
+    ) -> LinearPosterior:
+        """See `Predictor.condition`."""
+        x, y = context_x.to(torch.float64), context_y.to(torch.float64)[..., None]
+        identity = torch.eye(x.shape[-1], dtype=x.dtype, device=x.device)
+        precision = x.mT @ x / self.prior.noise + identity / self.prior.weight_scale**2
+        factor = torch.linalg.cholesky(precision)  # (*batch, features, features)
+        mean = torch.cholesky_solve(x.mT @ y / self.prior.noise, factor)  # (*batch, features, 1)
+        return LinearPosterior(self.prior.noise, mean, factor)

@@ -1,0 +1,167 @@
+"""Frozen dataclasses as plain dicts, for JSON and TOML, and back through an explicit table of types."""
+
+import dataclasses
+import types
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+
+from priorfit.errors import PriorfitError, RecipeError
+
+Description: TypeAlias = dict[str, Any]
+"""A dict with a "type" and the fields of that type."""
+
+
+def describe(obj: object) -> Description:
+    """A dataclass as a dict: its type's name under "type", then its fields.
+
+    Fields that are None by default and None here are left out, since TOML has no null. A field whose metadata
+    say ``{"described": False}``, such as a function, is left out too; its type can then not be built.
+
+    >>> from priorfit.priors.inputs import UniformInputs
+    >>> describe(UniformInputs(-1.0, 1.0))
+    {'type': 'UniformInputs', 'low': -1.0, 'high': 1.0}
+    """
+    if not dataclasses.is_dataclass(obj) or isinstance(obj, type):
+        raise RecipeError(f"only dataclasses can be described; got {obj!r}. Make it a frozen dataclass.")
+    fields = {field.name: getattr(obj, field.name) for field in _own_fields(type(obj)) if _is_described(field)}
+    omitted = {field.name for field in _own_fields(type(obj)) if field.default is None}
+    kept = {name: value for name, value in fields.items() if not (value is None and name in omitted)}
+    return {"type": type(obj).__name__, **{name: _plain(value) for name, value in kept.items()}}
+
+
+def build(description: Mapping[str, Any], table: Mapping[str, type], where: str = "") -> Any:
+    """The object that a description stands for; only the types of ``table`` can come out of it.
+
+    ``where`` is the place of the description in its file, for the messages.
+
+    >>> from priorfit.priors import PRIORS
+    >>> build({"type": "UniformInputs", "high": 2}, PRIORS)
+    UniformInputs(low=0.0, high=2.0)
+    """
+    cls = _type_of(description, table, where)
+    values = {name: value for name, value in description.items() if name != "type"}
+    _check_names(cls, values, where)
+    hints = get_type_hints(cls)
+    converted = {name: _converted(value, hints[name], table, _at(where, name)) for name, value in values.items()}
+    try:
+        return cls(**converted)
+    except PriorfitError as error:
+        raise RecipeError(f"{_prefix(where)}{cls.__name__}: {error}") from error
+
+
+def _own_fields(cls: type) -> list[dataclasses.Field[Any]]:
+    """The fields that its constructor takes."""
+    return [field for field in dataclasses.fields(cls) if field.init]
+
+
+def _is_described(field: dataclasses.Field[Any]) -> bool:
+    return field.metadata.get("described", True)
+
+
+def _plain(value: object) -> Any:
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Sequence):
+        return [_plain(each) for each in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    return describe(value)
+
+
+def _at(where: str, name: str) -> str:
+    return f"{where}.{name}" if where else name
+
+
+def _prefix(where: str) -> str:
+    return f"{where}: " if where else ""
+
+
+def _nearest(name: str, names: Sequence[str]) -> str:
+    close = get_close_matches(name, names, n=1)
+    return f"Did you mean {close[0]!r}?" if close else f"Choose one of: {', '.join(sorted(names))}."
+
+
+def _type_of(description: Mapping[str, Any], table: Mapping[str, type], where: str) -> type:
+    if "type" not in description:
+        raise RecipeError(f"{_prefix(where)}a 'type' is missing; add one of: {', '.join(sorted(table))}.")
+    name = description["type"]
+    if name not in table:
+        raise RecipeError(f"{_prefix(where)}unknown type {name!r}. {_nearest(str(name), list(table))}")
+    return table[name]
+
+
+def _check_names(cls: type, values: Mapping[str, Any], where: str) -> None:
+    hidden = [field.name for field in _own_fields(cls) if not _is_described(field)]
+    if hidden:
+        raise RecipeError(
+            f"{_prefix(where)}a {cls.__name__} cannot be built from its description: its {hidden[0]} is Python "
+            f"code, which no file holds. Pass the object itself{_called(values)}."
+        )
+    names = [field.name for field in _own_fields(cls)]
+    for name in values:
+        if name not in names:
+            raise RecipeError(f"{_prefix(where)}{cls.__name__} has no field {name!r}. {_nearest(name, names)}")
+    for field in _own_fields(cls):
+        optional = (field.default, field.default_factory) != (dataclasses.MISSING, dataclasses.MISSING)
+        if field.name not in values and not optional:
+            raise RecipeError(f"{_prefix(where)}{cls.__name__} needs the field {field.name!r}.")
+
+
+def _called(values: Mapping[str, Any]) -> str:
+    return f" ({values['name']})" if "name" in values else ""
+
+
+def _converted(value: Any, hint: Any, table: Mapping[str, type], where: str) -> Any:
+    """The value as its annotation wants it, or an error that names its place."""
+    if isinstance(value, Mapping) and "type" in value:
+        value = build(value, table, where)
+    options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    for option in options:
+        fits, result = _fitted(value, option, table, where)
+        if fits:
+            return result
+    raise RecipeError(f"{where}: expected {' or '.join(_words(option) for option in options)}; got {value!r}.")
+
+
+def _fitted(value: Any, hint: Any, table: Mapping[str, type], where: str) -> tuple[bool, Any]:
+    """Whether a value fits one annotation, and what it becomes."""
+    origin = get_origin(hint)
+    if hint is Any:
+        return True, value
+    if origin is Literal:
+        return value in get_args(hint), value
+    if isinstance(origin, type) and issubclass(origin, Sequence):
+        return _fitted_sequence(value, get_args(hint), table, where)
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return True, float(value)
+    plain = types.NoneType if hint is None else origin or hint
+    return isinstance(value, plain) and (plain is bool or not isinstance(value, bool)), value
+
+
+def _fitted_sequence(
+    value: Any,
+    items: tuple[Any, ...],
+    table: Mapping[str, type],
+    where: str,
+) -> tuple[bool, Any]:
+    if not isinstance(value, list | tuple):
+        return False, value
+    repeated = len(items) == 1 or items[-1] is Ellipsis
+    if not repeated and len(items) != len(value):
+        return False, value
+    hints = [items[0]] * len(value) if repeated else items
+    pairs = zip(value, hints, strict=True)
+    return True, tuple(_converted(each, hint, table, f"{where}[{i}]") for i, (each, hint) in enumerate(pairs))
+
+
+def _words(hint: Any) -> str:
+    if get_origin(hint) is Literal:
+        return "one of " + ", ".join(repr(choice) for choice in get_args(hint))
+    return {
+        float: "a number",
+        int: "a whole number",
+        str: "text",
+        bool: "true or false",
+        types.NoneType: "nothing",
+    }.get(hint, str(hint) if get_origin(hint) else hint.__name__)

@@ -1,0 +1,97 @@
+"""A prior that is one of several for each dataset."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from priorfit.data import Datasets, Outcome
+from priorfit.errors import InputError
+from priorfit.priors.conditionals import JoinedConditional
+from priorfit.priors.inputs import Inputs, MixtureInputs, check_weights, choices
+from priorfit.priors.prior import Prior
+
+
+@dataclass(frozen=True)
+class Mixture(Prior):
+    """Each dataset comes from one of several priors, chosen with the given weights (equal ones by default).
+
+    ``sample`` draws the inputs of a dataset as its component does; ``draw`` chooses components for the inputs
+    it is given. Where some components know their targets' distribution, the datasets of the others count
+    as point masses at what was drawn.
+
+    >>> from priorfit.priors.gaussian_process import GaussianProcess
+    >>> mixture = Mixture([GaussianProcess(kernel="rbf"), GaussianProcess(kernel="matern12")], weights=[0.3, 0.7])
+    >>> mixture.sample(batch_size=4, num_points=10).y.shape
+    torch.Size([4, 10])
+    """
+
+    priors: Sequence[Prior]
+    weights: Sequence[float] | None = None
+
+    num_features: int = field(init=False, repr=False)
+    inputs: Inputs = field(init=False, repr=False)
+    outcome: Outcome = field(init=False, repr=False)
+    num_extra: int = field(init=False, repr=False)
+    offers_expected: bool = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Check that the components agree."""
+        priors = tuple(self.priors)
+        weights = None if self.weights is None else tuple(float(weight) for weight in self.weights)
+        _check_components(priors, weights)
+        inputs = tuple(prior.inputs for prior in priors)
+        derived = {
+            "priors": priors,
+            "weights": weights,
+            "num_features": priors[0].num_features,
+            "inputs": inputs[0] if len(set(inputs)) == 1 else MixtureInputs(inputs, weights),
+            "outcome": priors[0].outcome,
+            "num_extra": max(prior.num_extra for prior in priors),
+            "offers_expected": any(prior.offers_expected for prior in priors),
+        }
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)
+
+    def draw(self, x: Float[Tensor, "batch all_points features"]) -> Datasets:
+        """See `Prior.draw`."""
+        rows = self._rows(len(x))
+        parts = [
+            prior.draw(x[chosen.to(x.device), self.num_extra - prior.num_extra :])
+            for prior, chosen in zip(self.priors, rows, strict=True)
+            if len(chosen) > 0
+        ]
+        return self._joined(parts, rows)
+
+    def sample(self, batch_size: int, num_points: int) -> Datasets:
+        """See `Prior.sample`; each component draws its own inputs."""
+        rows = self._rows(batch_size)
+        parts = [
+            prior.sample(len(chosen), num_points)
+            for prior, chosen in zip(self.priors, rows, strict=True)
+            if len(chosen) > 0
+        ]
+        return self._joined(parts, rows)
+
+    def _rows(self, batch_size: int) -> list[Int[Tensor, " _"]]:
+        """For each component, the datasets that it draws."""
+        choice = choices(self.weights, len(self.priors), batch_size)
+        return [(choice == component).nonzero()[:, 0] for component in range(len(self.priors))]
+
+    def _joined(self, parts: list[Datasets], rows: list[Int[Tensor, " _"]]) -> Datasets:
+        x, y = torch.cat([part.x for part in parts]), torch.cat([part.y for part in parts])
+        order = torch.cat(rows).argsort().to(x.device)  # where in the parts each dataset of the batch is
+        conditional = JoinedConditional(tuple(parts), order, self.outcome) if self.offers_expected else None
+        return Datasets(x[order], y[order], conditional)
+
+
+def _check_components(priors: tuple[Prior, ...], weights: tuple[float, ...] | None) -> None:
+    check_weights(weights, len(priors))
+    for name in ("num_features", "outcome"):
+        values = [getattr(prior, name) for prior in priors]
+        if any(value != values[0] for value in values):
+            raise InputError(
+                f"the priors of a Mixture must agree in {name}; got {', '.join(str(value) for value in values)}."
+            )

@@ -1,0 +1,62 @@
+"""Every prior, once: a new one is a new line here, and all of `test_priors.py` runs on it."""
+
+import torch
+
+from priorfit.data import Classes
+from priorfit.priors import (
+    BetaBernoulli,
+    Binarized,
+    GaussianProcess,
+    LinearRegression,
+    Mixture,
+    NormalInputs,
+    PaddedFeatures,
+    Standardized,
+    UniformInputs,
+)
+from priorfit.priors.function import prior
+
+
+@prior(num_features=1)
+def damped_waves(x):
+    """Waves that fade."""
+    frequency = 2 + 8 * torch.rand(len(x), 1)
+    decay = 3 * torch.rand(len(x), 1)
+    y = torch.sin(frequency * x[..., 0]) * torch.exp(-decay * x[..., 0])
+    return y + 0.05 * torch.randn_like(y)
+
+
+@prior(num_features=2, inputs=NormalInputs(), outcome=Classes(3))
+def three_classes(x):
+    """The largest of three linear functions."""
+    return (x @ torch.randn(len(x), 2, 3).to(x)).argmax(-1)
+
+
+@prior(num_features=1, outcome=Classes(2))
+def stripes(x):
+    """Labels that alternate along x."""
+    return (torch.rand(len(x), 1) * 10 * x[..., 0] + torch.rand(len(x), 1)).floor() % 2
+
+
+PRIORS = {
+    "gp": GaussianProcess(),
+    "gp_matern12_noisy": GaussianProcess(num_features=3, kernel="matern12", noise=4.0),
+    "gp_noiseless": GaussianProcess(num_features=2, kernel="matern52", noise=0.0, outputscale=9.0),
+    "linear": LinearRegression(num_features=3),
+    "beta_bernoulli": BetaBernoulli(alpha=2.0, beta=1.0),
+    "function": damped_waves,
+    "function_of_classes": three_classes,
+    "mixture": Mixture([GaussianProcess(), LinearRegression(inputs=UniformInputs())], weights=[0.3, 0.7]),
+    "mixture_of_inputs": Mixture([GaussianProcess(inputs=UniformInputs(-1.0, 0.0)), damped_waves]),
+    "mixture_of_labels": Mixture([BetaBernoulli(), Binarized(GaussianProcess()), stripes]),
+    "binarized": Binarized(GaussianProcess(num_features=2), num_reference=32),
+    "binarized_by_dataset": Binarized(GaussianProcess(), threshold="dataset_median"),
+    "standardized": Standardized(LinearRegression(), num_reference=16),
+    "standardized_mixture": Standardized(Mixture([GaussianProcess(), damped_waves]), num_reference=16),
+    "padded": PaddedFeatures(GaussianProcess(lengthscale=0.3, noise=0.01), max_features=4),
+    "tabular": PaddedFeatures(
+        Binarized(Mixture([GaussianProcess(), GaussianProcess(kernel="matern12")], weights=[0.3, 0.7])),
+        max_features=5,
+        min_features=2,
+    ),
+}
