@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import torch
 from jaxtyping import Float, Num
 from torch import Tensor
-from torch.distributions import Distribution
+from torch.distributions import Categorical, Distribution, Normal
 
 from priorfit.errors import InputError, ShapeError
 
@@ -45,6 +46,19 @@ class Batch:
     query_x: Float[Tensor, "*batch query features"]
     query_y: Num[Tensor, "*batch query"]
     target: Distribution | None = None
+
+    def to(self, device: torch.device) -> "Batch":
+        """The same batch on another device."""
+        tensors = (getattr(self, name).to(device) for name in ("context_x", "context_y", "query_x", "query_y"))
+        return Batch(*tensors, target=None if self.target is None else moved(self.target, device))
+
+
+def moved(target: Distribution, device: torch.device) -> Distribution:
+    """A Normal or a Categorical on another device."""
+    if isinstance(target, Normal):
+        return Normal(target.loc.to(device), target.scale.to(device), validate_args=False)
+    assert isinstance(target, Categorical)
+    return Categorical(logits=target.logits.to(device), validate_args=False)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,16 @@
+"""The network: encoders, transformer, heads, and the PFN that joins them."""
+
+from priorfit.network.card import ModelCard as ModelCard
+from priorfit.network.embedding import FourierEncoder as FourierEncoder
+from priorfit.network.embedding import LinearEncoder as LinearEncoder
+from priorfit.network.heads import NormalHead as NormalHead
+from priorfit.network.heads import NormalMixtureHead as NormalMixtureHead
+from priorfit.network.heads import RiemannHead as RiemannHead
+from priorfit.network.heads import SigmoidHead as SigmoidHead
+from priorfit.network.heads import SoftmaxHead as SoftmaxHead
+from priorfit.network.pfn import PFN as PFN
+from priorfit.network.pfn import finished as finished
+from priorfit.network.pfn import load_pfn as load_pfn
+from priorfit.network.settings import NetworkSettings as NetworkSettings
+from priorfit.network.settings import Task as Task
+from priorfit.network.storage import NETWORK_TYPES as NETWORK_TYPES

@@ -1,0 +1,103 @@
+"""Attention over the context: the one place where tokens look at each other."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional
+
+QueryAttention = Literal["sink", "self"]
+
+
+@dataclass(frozen=True)
+class KeysValues:
+    """What a layer keeps of the context: its keys and values, the sink's included."""
+
+    keys: Float[Tensor, "batch heads memory head_width"]
+    values: Float[Tensor, "batch heads memory head_width"]
+
+    def expand(self, batch_size: int) -> "KeysValues":
+        """The same memory for ``batch_size`` datasets, without a copy."""
+        shape = (batch_size, *self.keys.shape[1:])
+        return KeysValues(self.keys.expand(shape), self.values.expand(shape))
+
+
+class ContextAttention(nn.Module):
+    """Context and queries alike attend to the context, and to nothing else but a learned sink.
+
+    Softmax over the context alone cannot count: the answer to a context and to the same context twice would be
+    equal. The sink, one learned key and value for each head, takes a share that falls with the size of the
+    context, so that the network knows n.
+    """
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query = nn.Linear(width, width, bias=False)
+        self.key = nn.Linear(width, width, bias=False)
+        self.value = nn.Linear(width, width, bias=False)
+        self.output = nn.Linear(width, width, bias=False)
+        nn.init.zeros_(self.output.weight)  # a block starts as the identity
+        self.sink_key = nn.Parameter(torch.zeros(heads, 1, width // heads))
+        self.sink_value = nn.Parameter(torch.zeros(heads, 1, width // heads))
+
+    def keys_values(self, context: Float[Tensor, "batch context width"]) -> KeysValues:
+        """Keys and values of the context, with the sink's behind them."""
+        batch_size = context.shape[0]
+        keys = split_heads(self.key(context), self.heads)
+        values = split_heads(self.value(context), self.heads)
+        return KeysValues(
+            torch.cat([keys, self.sink_key.expand(batch_size, -1, -1, -1)], dim=2),
+            torch.cat([values, self.sink_value.expand(batch_size, -1, -1, -1)], dim=2),
+        )
+
+    def forward(
+        self, tokens: Float[Tensor, "batch tokens width"], memory: KeysValues, num_context: int
+    ) -> Float[Tensor, "batch tokens width"]:
+        """Every token, of the context or not, looks at the memory."""
+        attended = functional.scaled_dot_product_attention(
+            split_heads(self.query(tokens), self.heads), memory.keys, memory.values
+        )
+        return self.output(attended.transpose(1, 2).flatten(2))
+
+
+class SelfKeyAttention(nn.Module):
+    """As in the authors' code: a query attends to the context and to itself; there is no sink."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query = nn.Linear(width, width, bias=False)
+        self.key = nn.Linear(width, width, bias=False)
+        self.value = nn.Linear(width, width, bias=False)
+        self.output = nn.Linear(width, width, bias=False)
+        nn.init.zeros_(self.output.weight)
+
+    def keys_values(self, context: Float[Tensor, "batch context width"]) -> KeysValues:
+        """Keys and values of the context."""
+        return KeysValues(split_heads(self.key(context), self.heads), split_heads(self.value(context), self.heads))
+
+    def forward(
+        self, tokens: Float[Tensor, "batch tokens width"], memory: KeysValues, num_context: int
+    ) -> Float[Tensor, "batch tokens width"]:
+        """The first ``num_context`` tokens are context; the others are queries and see their own key as well."""
+        queries = split_heads(self.query(tokens), self.heads) / math.sqrt(tokens.shape[-1] // self.heads)
+        own_scores = (queries * split_heads(self.key(tokens), self.heads)).sum(-1, keepdim=True)
+        is_context = torch.arange(tokens.shape[1], device=tokens.device) < num_context
+        own_scores = own_scores.masked_fill(is_context[:, None], -torch.inf)
+        scores = torch.cat([queries @ memory.keys.transpose(2, 3), own_scores], dim=-1)
+        weights = scores.softmax(-1)  # (batch, heads, tokens, context + 1)
+        own_values = split_heads(self.value(tokens), self.heads)
+        attended = weights[..., :-1] @ memory.values + weights[..., -1:] * own_values
+        return self.output(attended.transpose(1, 2).flatten(2))
+
+
+def split_heads(tokens: Float[Tensor, "batch tokens width"], heads: int) -> Float[Tensor, "batch heads tokens hw"]:
+    """The width cut into heads, which come before the tokens."""
+    return tokens.unflatten(2, (heads, -1)).transpose(1, 2)
+
+
+ATTENTIONS: dict[str, type[ContextAttention | SelfKeyAttention]] = {"sink": ContextAttention, "self": SelfKeyAttention}

@@ -1,0 +1,22 @@
+"""What a model knows about itself."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+
+@dataclass(frozen=True)
+class ModelCard:
+    """Where a model comes from and what it was shown; saved with it as plain data."""
+
+    name: str = "unnamed"
+    prior: dict[str, Any] = field(default_factory=dict)
+    """The prior's description; a user's own function comes back as its name and text, never as code."""
+    trained_context: tuple[int, int] | None = None
+    """The smallest and the largest context of training."""
+    units: Literal["fixed", "free"] = "fixed"
+    """Whether estimators may rescale y ("free": the prior is scale-free)."""
+    recipe: dict[str, Any] = field(default_factory=dict)
+    training: dict[str, Any] = field(default_factory=dict)
+    """Steps, datasets, seconds, seed, targets, machine."""
+    measured: dict[str, Any] = field(default_factory=dict)
+    """Numbers measured on the saved weights, each with the command that prints it."""

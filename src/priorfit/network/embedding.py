@@ -1,0 +1,105 @@
+"""Encoders: how inputs and targets become tokens."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Num
+from torch import Tensor, nn
+
+from priorfit.data import Classes, Outcome
+from priorfit.errors import InputError
+
+InputRange = tuple[float, float]
+
+
+class InputEncoder(ABC):
+    """The setting of an encoder of x; ``build`` makes the module."""
+
+    @abstractmethod
+    def build(self, num_features: int, width: int, input_range: InputRange | None) -> nn.Module:
+        """A module from ``(batch, points, features)`` to ``(batch, points, width)``."""
+
+
+@dataclass(frozen=True)
+class LinearEncoder(InputEncoder):
+    """The paper's encoder: one linear layer."""
+
+    def build(self, num_features: int, width: int, input_range: InputRange | None) -> nn.Module:
+        """See `InputEncoder.build`."""
+        return nn.Linear(num_features, width)
+
+
+@dataclass(frozen=True)
+class FourierEncoder(InputEncoder):
+    """Sines and cosines of random projections of x, and x itself, then a linear layer.
+
+    For inputs of a known range, which is mapped to [-1, 1] first. ``scale`` is the standard deviation of the
+    angular frequencies over that range of length 2.
+    """
+
+    num_frequencies: int = 64
+    scale: float = 3.0
+
+    def __post_init__(self) -> None:
+        if self.num_frequencies < 1 or self.scale <= 0:
+            raise InputError(
+                "FourierEncoder needs num_frequencies >= 1 and scale > 0; "
+                f"got num_frequencies={self.num_frequencies}, scale={self.scale}."
+            )
+
+    def build(self, num_features: int, width: int, input_range: InputRange | None) -> nn.Module:
+        """See `InputEncoder.build`."""
+        if input_range is None:
+            raise InputError(
+                "FourierEncoder needs inputs of a known range, and this prior's inputs have none. "
+                "Use LinearEncoder(), or a prior with UniformInputs."
+            )
+        return FourierLayer(self, num_features, width, input_range)
+
+
+class FourierLayer(nn.Module):
+    """The module of a `FourierEncoder`; its frequencies are saved with the weights."""
+
+    def __init__(self, settings: FourierEncoder, num_features: int, width: int, input_range: InputRange) -> None:
+        super().__init__()
+        low, high = input_range
+        self.centre, self.half_range = (low + high) / 2, (high - low) / 2
+        frequencies = settings.scale * torch.randn(num_features, settings.num_frequencies)
+        self.register_buffer("frequencies", frequencies)
+        self.linear = nn.Linear(2 * settings.num_frequencies + num_features, width)
+
+    def forward(self, x: Float[Tensor, "batch points features"]) -> Float[Tensor, "batch points width"]:
+        """Tokens of inputs."""
+        unit = (x - self.centre) / self.half_range
+        angles = unit @ self.frequencies
+        return self.linear(torch.cat([angles.sin(), angles.cos(), unit], dim=-1))
+
+
+class RealTargetEncoder(nn.Module):
+    """One linear layer from a real target, in units of the prior's own spread, to a token."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(1, width)
+
+    def forward(self, y: Float[Tensor, "batch points"]) -> Float[Tensor, "batch points width"]:
+        """Tokens of targets."""
+        return self.linear(y[..., None])
+
+
+class ClassEncoder(nn.Module):
+    """One learned token for each class."""
+
+    def __init__(self, count: int, width: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(count, width)
+
+    def forward(self, y: Num[Tensor, "batch points"]) -> Float[Tensor, "batch points width"]:
+        """Tokens of classes."""
+        return self.table(y.long())
+
+
+def target_encoder(outcome: Outcome, width: int) -> nn.Module:
+    """The encoder of y that fits a prior's outcome."""
+    return ClassEncoder(outcome.count, width) if isinstance(outcome, Classes) else RealTargetEncoder(width)

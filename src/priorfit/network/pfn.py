@@ -1,0 +1,140 @@
+"""The Prior-Data Fitted Network: context and queries in, predictive distributions out."""
+
+import warnings
+from pathlib import Path
+
+import torch
+from jaxtyping import Float, Num
+from torch import Tensor, nn
+
+from priorfit.data import Batch
+from priorfit.distributions import expected_log_prob
+from priorfit.errors import OutsideTrainingWarning
+from priorfit.network.card import ModelCard
+from priorfit.network.embedding import target_encoder
+from priorfit.network.posterior import PFNPosterior
+from priorfit.network.questions import checked_context
+from priorfit.network.scaling import scaling_for
+from priorfit.network.settings import NetworkSettings, Task
+from priorfit.network.storage import read_model, write_model
+from priorfit.network.transformer import Transformer
+
+
+class PFN(nn.Module):
+    """A transformer fitted to a prior; a `Predictor`.
+
+    >>> from priorfit.data import Real
+    >>> model = PFN(NetworkSettings(width=32, layers=2), Task(1, Real(), (0.0, 1.0)))
+    >>> posterior = model.condition(torch.rand(8, 20, 1), torch.randn(8, 20))
+    >>> ppd = posterior.predict(torch.rand(8, 5, 1))
+    >>> ppd.batch_shape, ppd.mean.shape
+    (torch.Size([8, 5]), torch.Size([8, 5]))
+    """
+
+    def __init__(
+        self,
+        settings: NetworkSettings,
+        task: Task,
+        card: ModelCard | None = None,
+        target_sample: Num[Tensor, "batch points"] | None = None,
+    ) -> None:
+        """Build a network before training; ``target_sample`` holds targets of the prior, for units and buckets."""
+        super().__init__()
+        self.settings, self.task, self.card = settings, task, card or ModelCard()
+        width = settings.width
+        self.input_encoder = settings.encoder_for(task).build(task.num_features, width, task.input_range)
+        self.target_encoder = target_encoder(task.outcome, width)
+        self.transformer = Transformer(
+            width, settings.layers, settings.heads, settings.feedforward, settings.query_attention
+        )
+        self.scaling = scaling_for(task.outcome, settings.target_scaling)
+        sample = None if target_sample is None else self.scaling.calibrate(target_sample)
+        self.head = settings.head_for(task).build(task.outcome, sample)
+        self.decoder = nn.Linear(width, self.head.num_parameters)
+        nn.init.zeros_(self.decoder.weight)
+        with torch.no_grad():
+            self.decoder.bias.copy_(self.head.initial_bias())
+        self._warned: set[str] = set()
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The dtype of the weights; inputs are cast to it."""
+        return self.decoder.weight.dtype
+
+    def forward(
+        self,
+        context_x: Float[Tensor, "batch context features"],
+        context_y: Num[Tensor, "batch context"],
+        query_x: Float[Tensor, "batch query features"],
+    ) -> Float[Tensor, "batch query parameters"]:
+        """The head's parameters for each query, in one pass; ``context_y`` is in the network's units."""
+        num_context = context_x.shape[1]
+        inputs = self.input_encoder(torch.cat([context_x, query_x], dim=1))  # (batch, context + query, width)
+        context = inputs[:, :num_context] + self.target_encoder(context_y)
+        tokens = torch.cat([context, inputs[:, num_context:]], dim=1)
+        return self.decoder(self.transformer(tokens, num_context))
+
+    def loss(self, batch: Batch) -> Float[Tensor, "batch query"]:
+        """The Prior-Data NLL of each query: of its drawn y, or in expectation where ``batch.target`` is given."""
+        units = self.scaling(batch.context_y)
+        ppd = self.head(self(batch.context_x, units.inward(batch.context_y), batch.query_x))
+        if batch.target is None:
+            log_density = ppd.log_prob(units.inward(batch.query_y))
+        else:
+            log_density = expected_log_prob(ppd, units.inward_target(batch.target))
+        return units.log_scale - log_density
+
+    def condition(
+        self, context_x: Num[Tensor, "*batch context features"], context_y: Num[Tensor, "*batch context"]
+    ) -> PFNPosterior:
+        """Run the context through the network once and keep its keys and values; an empty context is the prior."""
+        checked_context(context_x, context_y, self.task)
+        self._warn_outside_context(context_x.shape[-2])
+        self.warn_outside_inputs(context_x)
+        batch_shape = context_x.shape[:-2]
+        flat_x = context_x.to(self.dtype).reshape(batch_shape.numel(), *context_x.shape[-2:])
+        flat_y = context_y.to(self.dtype).reshape(batch_shape.numel(), context_y.shape[-1])
+        units = self.scaling(flat_y)
+        tokens = self.input_encoder(flat_x) + self.target_encoder(units.inward(flat_y))
+        return PFNPosterior(self, self.transformer.remember(tokens), units, batch_shape)
+
+    def warn_outside_inputs(self, x: Num[Tensor, "*batch points features"]) -> None:
+        """Warn, once, where inputs lie outside of the range that training showed."""
+        reach = self.task.input_range
+        if reach is not None and x.numel() and (x.min() < reach[0] or x.max() > reach[1]):
+            self._warn_once(
+                "inputs",
+                f"this model was trained on inputs in [{reach[0]:g}, {reach[1]:g}] and is asked about "
+                f"[{x.min():g}, {x.max():g}]; its answer may be wrong. Rescale the inputs, or train on a wider range.",
+            )
+
+    def _warn_outside_context(self, num_context: int) -> None:
+        trained = self.card.trained_context
+        if trained is not None and not trained[0] <= num_context <= trained[1]:
+            self._warn_once(
+                "context",
+                f"this model was trained on contexts of {trained[0]} to {trained[1]} points and is asked about "
+                f"{num_context}; its answer may be wrong. Train one with a larger num_points.",
+            )
+
+    def _warn_once(self, reason: str, message: str) -> None:
+        if reason not in self._warned:
+            self._warned.add(reason)
+            warnings.warn(message, OutsideTrainingWarning, stacklevel=4)
+
+    def save(self, path: str | Path, dtype: torch.dtype | None = None) -> None:
+        """Write a folder ``model.safetensors`` + ``config.json``; ``dtype`` is that of the weights in the file."""
+        write_model(self, Path(path), dtype)
+
+
+def load_pfn(path: str | Path) -> PFN:
+    """Read a folder that `PFN.save` wrote; runs no code from it."""
+    settings, task, card, weights = read_model(Path(path))
+    model = PFN(settings, task, card)
+    model.load_state_dict(weights)
+    return finished(model)
+
+
+def finished(model: PFN) -> PFN:
+    """A model for use: its weights ask for no gradient, so predictions keep no graph unless their inputs do."""
+    return model.eval().requires_grad_(False)

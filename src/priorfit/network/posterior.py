@@ -1,0 +1,53 @@
+"""A conditioned network: it answers any number of queries, in chunks that fit in memory."""
+
+from typing import TYPE_CHECKING
+
+import torch
+from jaxtyping import Num
+from torch import Tensor
+from torch.distributions import Distribution
+
+from priorfit.network.attention import KeysValues
+from priorfit.network.questions import check_queries
+from priorfit.network.scaling import NoUnits, Units
+
+if TYPE_CHECKING:
+    from priorfit.network.pfn import PFN
+
+CHUNK_BYTES = 256 * 2**20
+"""Memory that the network's intermediate states of one chunk of queries may take."""
+
+
+class PFNPosterior:
+    """What a network remembers of a context; a `Posterior`."""
+
+    def __init__(
+        self, model: "PFN", memories: list[KeysValues], units: Units | NoUnits, batch_shape: torch.Size
+    ) -> None:
+        self._model, self._memories, self._units, self._batch_shape = model, memories, units, batch_shape
+
+    def predict(self, query_x: Num[Tensor, "*batch query features"]) -> Distribution:
+        """The posterior predictive of each query; no query sees another."""
+        model = self._model
+        check_queries(query_x, self._batch_shape, model.task)
+        model.warn_outside_inputs(query_x)
+        flat = query_x.to(model.dtype).reshape(
+            self._batch_shape.numel(), *query_x.shape[-2:]
+        )  # (batch, query, features)
+        refined = torch.cat([self._refined(chunk) for chunk in flat.split(self.chunk_size(), dim=1)], dim=1)
+        refined = refined.reshape(*query_x.shape[:-1], refined.shape[-1])
+        return self._units.reshape(*self._batch_shape).outward(model.head.distribution(refined))
+
+    def chunk_size(self) -> int:
+        """How many queries of each dataset go through the network at once."""
+        settings, head = self._model.settings, self._model.head
+        # tokens, normalised copy, query, attended, residuals; the feed-forward layer twice; the head's numbers
+        numbers = 8 * settings.width + 2 * settings.feedforward + 4 * head.num_parameters
+        numbers += settings.heads * self._memories[0].keys.shape[2] * (settings.query_attention == "self") * 2
+        batch_size = max(1, self._memories[0].keys.shape[0])
+        return max(1, CHUNK_BYTES // (numbers * self._model.dtype.itemsize * batch_size))
+
+    def _refined(self, query_x: Num[Tensor, "batch query features"]) -> Tensor:
+        model = self._model
+        states = model.transformer.answer(model.input_encoder(query_x), self._memories)
+        return model.head.refine(model.decoder(states))

@@ -1,0 +1,52 @@
+"""The settings of a network: frozen, and the schema of a recipe's ``[network]``."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from priorfit.data import Outcome
+from priorfit.errors import InputError
+from priorfit.network.attention import QueryAttention
+from priorfit.network.embedding import FourierEncoder, InputEncoder, LinearEncoder
+from priorfit.network.heads import HeadSettings, default_head
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a network is for: the shape of its inputs, the kind of its targets, where inputs lie."""
+
+    num_features: int
+    outcome: Outcome
+    input_range: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class NetworkSettings:
+    """Size and parts of a network. ``None`` for encoder or head: what fits the prior.
+
+    ``target_scaling="context"`` shows the network targets in units of each context, and maps the density back.
+    """
+
+    width: int = 128
+    layers: int = 6
+    heads: int = 4
+    feedforward: int = 256
+    encoder: InputEncoder | None = None
+    head: HeadSettings | None = None
+    query_attention: QueryAttention = "sink"
+    target_scaling: Literal["prior", "context"] = "prior"
+
+    def __post_init__(self) -> None:
+        if min(self.width, self.layers, self.heads, self.feedforward) < 1:
+            raise InputError(f"width, layers, heads and feedforward must be at least 1; got {self}.")
+        if self.width % self.heads:
+            raise InputError(f"width must be a multiple of heads; got width={self.width}, heads={self.heads}.")
+
+    def encoder_for(self, task: Task) -> InputEncoder:
+        """The encoder named, or Fourier features where the range of few inputs is known."""
+        if self.encoder is not None:
+            return self.encoder
+        return LinearEncoder() if task.input_range is None else FourierEncoder()
+
+    def head_for(self, task: Task) -> HeadSettings:
+        """The head named, or the default of the outcome."""
+        return self.head or default_head(task.outcome)

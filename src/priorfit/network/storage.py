@@ -1,0 +1,79 @@
+"""A network as a folder: its weights, and plain data that say how to build it."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from priorfit.checkpoint import load_folder, save_folder
+from priorfit.data import Classes, Real
+from priorfit.description import build, describe
+from priorfit.errors import CheckpointError, RecipeError
+from priorfit.network.card import ModelCard
+from priorfit.network.embedding import FourierEncoder, LinearEncoder
+from priorfit.network.heads import NormalHead, NormalMixtureHead, RiemannHead, SigmoidHead, SoftmaxHead
+from priorfit.network.settings import NetworkSettings, Task
+
+if TYPE_CHECKING:
+    from priorfit.network.pfn import PFN
+
+NETWORK_TYPES: dict[str, type] = {
+    kind.__name__: kind
+    for kind in (
+        NetworkSettings,
+        Task,
+        LinearEncoder,
+        FourierEncoder,
+        RiemannHead,
+        NormalHead,
+        NormalMixtureHead,
+        SoftmaxHead,
+        SigmoidHead,
+        Real,
+        Classes,
+    )
+}
+"""The table that a saved network is built from; nothing else is ever constructed."""
+
+
+def write_model(model: "PFN", path: Path, dtype: torch.dtype | None) -> None:
+    """Save a network; ``dtype`` narrows the learned weights, never the buffers (borders, frequencies, units)."""
+    config = {"network": describe(model.settings), "task": describe(model.task), "card": asdict(model.card)}
+    save_folder(path, {"model": narrowed(model, dtype)}, config)
+
+
+def narrowed(model: nn.Module, dtype: torch.dtype | None) -> dict[str, Tensor]:
+    """The state of a module with its parameters in ``dtype``."""
+    learned = {name for name, _ in model.named_parameters()}
+    return {
+        name: value.to(dtype) if dtype is not None and name in learned else value
+        for name, value in model.state_dict().items()
+    }
+
+
+def read_model(path: Path) -> tuple[NetworkSettings, Task, ModelCard, dict[str, Tensor]]:
+    """What `write_model` wrote, with the weights in float32 at least."""
+    groups, config = load_folder(path)
+    try:
+        settings, task = build(config["network"], NETWORK_TYPES), build(config["task"], NETWORK_TYPES)
+        card = card_from(config["card"])
+    except (KeyError, TypeError, RecipeError) as error:
+        raise CheckpointError(
+            f"{path} is a checkpoint of priorfit, but not one of a model that this version can build ({error}). "
+            "Load the folder that PFN.save wrote, or upgrade priorfit."
+        ) from error
+    weights = {name: value.float() if is_half(value) else value for name, value in groups["model"].items()}
+    return settings, task, card, weights
+
+
+def is_half(value: Tensor) -> bool:
+    """Whether a tensor was narrowed for storage."""
+    return value.dtype in (torch.float16, torch.bfloat16)
+
+
+def card_from(fields: dict[str, Any]) -> ModelCard:
+    """A card from plain data; JSON knows no tuples."""
+    trained = fields.get("trained_context")
+    return ModelCard(**{**fields, "trained_context": None if trained is None else tuple(trained)})

@@ -1,0 +1,78 @@
+"""The transformer of the paper: no positions, pre-norm, and one memory a layer, made from the context alone."""
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from priorfit.network.attention import ATTENTIONS, KeysValues, QueryAttention
+
+
+class Block(nn.Module):
+    """Attention to the context, then a feed-forward layer, each on a normalised copy and added to the tokens."""
+
+    def __init__(self, width: int, heads: int, feedforward: int, query_attention: QueryAttention) -> None:
+        super().__init__()
+        self.attention_norm = nn.LayerNorm(width)
+        self.attention = ATTENTIONS[query_attention](width, heads)
+        self.feedforward_norm = nn.LayerNorm(width)
+        self.expand = nn.Linear(width, feedforward)
+        self.activation = nn.GELU()
+        self.contract = nn.Linear(feedforward, width)
+        nn.init.zeros_(self.contract.weight)
+        nn.init.zeros_(self.contract.bias)
+
+    def memory(self, normed_context: Float[Tensor, "batch context width"]) -> KeysValues:
+        """The keys and values of a context whose tokens have been normalised by ``attention_norm``."""
+        return self.attention.keys_values(normed_context)
+
+    def forward(
+        self,
+        tokens: Float[Tensor, "batch tokens width"],
+        normed: Float[Tensor, "batch tokens width"],
+        memory: KeysValues,
+        num_context: int,
+    ) -> Float[Tensor, "batch tokens width"]:
+        """One layer; ``normed`` is ``attention_norm(tokens)``, which the memory was made from as well."""
+        tokens = tokens + self.attention(normed, memory, num_context)
+        return tokens + self.contract(self.activation(self.expand(self.feedforward_norm(tokens))))
+
+
+class Transformer(nn.Module):
+    """A stack of blocks that can answer in one pass, or remember a context and answer later."""
+
+    def __init__(
+        self, width: int, layers: int, heads: int, feedforward: int, query_attention: QueryAttention = "sink"
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(Block(width, heads, feedforward, query_attention) for _ in range(layers))
+        self.final_norm = nn.LayerNorm(width)
+
+    def forward(
+        self, tokens: Float[Tensor, "batch tokens width"], num_context: int
+    ) -> Float[Tensor, "batch query width"]:
+        """The states of the queries, which follow the ``num_context`` tokens of the context."""
+        last = len(self.blocks) - 1
+        for layer, block in enumerate(self.blocks):
+            normed = block.attention_norm(tokens)
+            memory = block.memory(normed[:, :num_context])
+            if layer == last:  # nobody reads the context after this
+                tokens, normed, num_context = tokens[:, num_context:], normed[:, num_context:], 0
+            tokens = block(tokens, normed, memory, num_context)
+        return self.final_norm(tokens)
+
+    def remember(self, context: Float[Tensor, "batch context width"]) -> list[KeysValues]:
+        """What each layer keeps of a context."""
+        memories = []
+        for block in self.blocks:
+            normed = block.attention_norm(context)
+            memories.append(block.memory(normed))
+            if len(memories) < len(self.blocks):
+                context = block(context, normed, memories[-1], context.shape[1])
+        return memories
+
+    def answer(
+        self, queries: Float[Tensor, "batch query width"], memories: list[KeysValues]
+    ) -> Float[Tensor, "batch query width"]:
+        """The states of queries against remembered contexts."""
+        for block, memory in zip(self.blocks, memories, strict=True):
+            queries = block(queries, block.attention_norm(queries), memory, 0)
+        return self.final_norm(queries)
