@@ -170,7 +170,7 @@ class Riemann(Distribution, ABC):
 
     @property
     def mode(self) -> Float[Tensor, "*batch"]:
-        """A point of the highest density: a bucket's middle, or the inner border of a tail."""
+        """A point of the highest density: a bucket's middle, or the inner border of a tail, seen from the tail."""
         highest = (self.log_probs + self.log_heights).argmax(-1, keepdim=True)
         return at(self.bucket_modes, highest)[..., 0]
 
