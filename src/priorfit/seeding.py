@@ -14,7 +14,8 @@ def derived_seed(seed: int, *stream: int) -> int:
     >>> derived_seed(0, 1, 2) == derived_seed(0, 1, 2), derived_seed(0, 1, 2) == derived_seed(0, 2, 1)
     (True, False)
     """
-    return int(np.random.SeedSequence([seed, *stream]).generate_state(1, np.uint64)[0] >> 1)
+    # as entropy, (seed, 0) would be padded to the same words as (seed,); a spawn key is told apart
+    return int(np.random.SeedSequence(seed, spawn_key=stream).generate_state(1, np.uint64)[0] >> 1)
 
 
 @contextmanager
