@@ -168,12 +168,15 @@ def variance_ratio(y: Float[Tensor, "batches batch points"]) -> float:
     directions, mean and spread, squares and neighbouring products (a shared scale or wiggliness has no mean).
     They are ranked, so that heavy tails do not matter.
     """
-    batches, batch, _ = y.shape
-    ranks = _ranks(_features(y.flatten(0, 1))).unflatten(0, (batches, batch))  # (batches, batch, feature)
-    between = batch * ranks.mean(1).var(0)  # (feature)
-    within = ranks.var(1).mean(0)  # (feature)
-    ratio = torch.where(between > 0, between / within, 0)
-    return float(ratio.max())
+    ranks = _ranks(_features(y.flatten(0, 1))).unflatten(0, y.shape[:2])  # (batches, batch, feature)
+    return float(fisher_ratios(ranks).max())
+
+
+def fisher_ratios(values: Float[Tensor, "batches batch feature"]) -> Float[Tensor, " feature"]:
+    """The F ratio of one-way analysis of variance for each feature; 0 for a constant one."""
+    between = values.shape[1] * values.mean(1).var(0)  # (feature)
+    within = values.var(1).mean(0)  # (feature)
+    return torch.where(between > 0, between / within, 0)
 
 
 def _features(y: Float[Tensor, "datasets points"]) -> Float[Tensor, "datasets feature"]:

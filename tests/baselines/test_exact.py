@@ -1,0 +1,45 @@
+import pytest
+import torch
+
+from priorfit.baselines import ExactBetaBernoulli, ExactGP, ExactLinear, exact
+from priorfit.priors import BetaBernoulli, Binarized, GaussianProcess, LinearRegression, Mixture, Standardized
+from priorfit.priors.function import prior
+from priorfit.seeding import seeded
+
+
+@pytest.mark.parametrize(
+    ("prior", "predictor"),
+    [
+        (GaussianProcess(lengthscale=0.2), ExactGP(GaussianProcess(lengthscale=0.2))),
+        (LinearRegression(), ExactLinear(LinearRegression())),
+        (BetaBernoulli(), ExactBetaBernoulli(BetaBernoulli())),
+        (Mixture([GaussianProcess()]), None),
+        (Standardized(GaussianProcess()), None),
+        (Binarized(GaussianProcess()), None),
+        (prior(num_features=1)(lambda x: x[..., 0]), None),
+    ],
+)
+def test_a_prior_has_its_exact_predictor_or_none(prior, predictor):
+    assert exact(prior) == predictor
+
+
+@pytest.mark.parametrize("prior", [GaussianProcess(noise=0.1), LinearRegression(num_features=2), BetaBernoulli()])
+def test_the_expected_target_has_the_mean_of_the_exact_predictive(prior):
+    """Averaged over the latents, the density of the target is that of the exact predictive (here at n = 0)."""
+    with seeded(0):
+        batch = prior.sample(batch_size=20_000, num_points=1).split(0)
+    ppd = exact(prior).condition(batch.context_x, batch.context_y).predict(batch.query_x)
+    for point in (torch.tensor(0.0), torch.tensor(1.0)):
+        expected, exactly = batch.target.log_prob(point).exp(), ppd.log_prob(point).exp()
+        difference = (expected - exactly).double()
+        assert abs(float(difference.mean())) < 4.5 * float(difference.std()) / 20_000**0.5 + 1e-7
+
+
+@pytest.mark.parametrize("prior", [GaussianProcess(noise=0.1), LinearRegression(num_features=2), BetaBernoulli()])
+def test_no_shifted_predictor_is_better_than_the_exact_one(prior):
+    with seeded(1):
+        batch = prior.sample(batch_size=3_000, num_points=6).split(5)
+    nll = -exact(prior).condition(batch.context_x, batch.context_y).predict(batch.query_x).log_prob(batch.query_y)
+    worse = exact(prior).condition(batch.context_x[:, :2], batch.context_y[:, :2])
+    gap = -worse.predict(batch.query_x).log_prob(batch.query_y) - nll
+    assert float(gap.mean()) > 2 * float(gap.std()) / 3_000**0.5
