@@ -1,4 +1,4 @@
-"""The constraint that borders obey."""
+"""The constraints of our parameters. Unlike torch's own of vectors, they hold for empty batches too."""
 
 import torch
 from jaxtyping import Bool, Float
@@ -6,7 +6,7 @@ from torch import Tensor
 from torch.distributions.constraints import Constraint
 
 
-class StrictlyIncreasing(Constraint):
+class _StrictlyIncreasing(Constraint):
     """Vectors of finite numbers, each larger than the one before.
 
     >>> increasing.check(torch.tensor([[0.0, 1.0, 2.0], [0.0, 1.0, 1.0]]))
@@ -20,4 +20,26 @@ class StrictlyIncreasing(Constraint):
         return (value.diff(dim=-1) > 0).all(-1) & torch.isfinite(value).all(-1)
 
 
-increasing = StrictlyIncreasing()
+class _VectorWithoutNaN(Constraint):
+    """Vectors without NaN; infinities may be among them."""
+
+    event_dim = 1
+
+    def check(self, value: Float[Tensor, "*batch entries"]) -> Bool[Tensor, "*batch"]:
+        """Whether no entry is NaN."""
+        return (value == value).all(-1)
+
+
+class _PositiveVector(Constraint):
+    """Vectors of positive numbers."""
+
+    event_dim = 1
+
+    def check(self, value: Float[Tensor, "*batch entries"]) -> Bool[Tensor, "*batch"]:
+        """Whether all entries are positive."""
+        return (value > 0).all(-1)
+
+
+increasing = _StrictlyIncreasing()
+vector_without_nan = _VectorWithoutNaN()
+positive_vector = _PositiveVector()

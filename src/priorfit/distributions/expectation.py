@@ -19,8 +19,8 @@ NUM_NODES = 32
 
 
 @singledispatch
-def expected_log_prob(ppd: Distribution, target: Distribution) -> Float[Tensor, "*batch"]:
-    """E[log ppd(y)] for y drawn from a target of the same batch shape.
+def expected_log_prob(ppd: Distribution, target: Distribution) -> Float[Tensor, "..."]:
+    """E[log ppd(y)] for y drawn from a target of the same batch shape, or of one that broadcasts with it.
 
     Exact for Riemann distributions against Normals and mixtures of them, for a Normal against any target with mean and
     variance, and for classes. Otherwise by quadrature: 32 Gauss-Hermite nodes for each Normal of the target, good to
@@ -37,13 +37,13 @@ def expected_log_prob(ppd: Distribution, target: Distribution) -> Float[Tensor, 
 
 
 @expected_log_prob.register(Normal)
-def _under_normal(ppd: Normal, target: Distribution) -> Float[Tensor, "*batch"]:
+def _under_normal(ppd: Normal, target: Distribution) -> Float[Tensor, "..."]:
     square = target.variance + (target.mean - ppd.loc) ** 2
     return -square / (2 * ppd.scale**2) - ppd.scale.log() - math.log(2 * math.pi) / 2
 
 
 @expected_log_prob.register(BoundedRiemann)
-def _under_bounded(ppd: BoundedRiemann, target: Distribution) -> Float[Tensor, "*batch"]:
+def _under_bounded(ppd: BoundedRiemann, target: Distribution) -> Float[Tensor, "..."]:
     masses = bucket_masses(target, ppd.borders)  # (*batch, 1 + buckets + 1)
     expected = _expected_height(ppd, masses[..., 1:-1])
     outside = masses[..., 0] + masses[..., -1] > 0
@@ -52,7 +52,7 @@ def _under_bounded(ppd: BoundedRiemann, target: Distribution) -> Float[Tensor, "
 
 
 @expected_log_prob.register(UnboundedRiemann)
-def _under_unbounded(ppd: UnboundedRiemann, target: Distribution) -> Float[Tensor, "*batch"]:
+def _under_unbounded(ppd: UnboundedRiemann, target: Distribution) -> Float[Tensor, "..."]:
     expected = _expected_height(ppd, bucket_masses(target, ppd.borders[..., 1:-1]))
     for start, scale, direction in zip(ppd.tail_starts, ppd.tail_scales, (-1, 1), strict=True):
         square = squared_excess(target, start[..., 0], direction)
@@ -61,8 +61,8 @@ def _under_unbounded(ppd: UnboundedRiemann, target: Distribution) -> Float[Tenso
 
 
 def _expected_height(
-    ppd: BoundedRiemann | UnboundedRiemann, masses: Float[Tensor, "*batch buckets"]
-) -> Float[Tensor, "*batch"]:
+    ppd: BoundedRiemann | UnboundedRiemann, masses: Float[Tensor, "*#batch buckets"]
+) -> Float[Tensor, "..."]:
     """The expected log density if each bucket's density were as high everywhere as at its highest."""
     heights = ppd.log_heights
     expected = masses @ heights if heights.ndim == 1 else torch.linalg.vecdot(masses, heights)
@@ -74,7 +74,7 @@ def _expected_height(
 
 @expected_log_prob.register(Categorical)
 @expected_log_prob.register(Bernoulli)
-def _under_classes(ppd: Categorical | Bernoulli, target: Distribution) -> Float[Tensor, "*batch"]:
+def _under_classes(ppd: Categorical | Bernoulli, target: Distribution) -> Float[Tensor, "..."]:
     probs, log_probs = class_probs(target), class_log_probs(ppd)
     if probs.shape[-1] != log_probs.shape[-1]:
         raise ShapeError(

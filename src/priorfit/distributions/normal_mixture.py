@@ -10,6 +10,8 @@ from torch import Tensor
 from torch.distributions import Distribution, constraints
 from torch.distributions.utils import lazy_property
 
+from priorfit.distributions.constraints import positive_vector, vector_without_nan
+
 MAX_STEPS = 200
 ASCENT_STEPS = 60
 ENTROPY_REACH = 10
@@ -33,9 +35,9 @@ class NormalMixture(Distribution):
     """
 
     arg_constraints = {  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]: torch has a property
-        "logits": constraints.real_vector,
-        "loc": constraints.real_vector,
-        "scale": constraints.independent(constraints.positive, 1),
+        "logits": vector_without_nan,
+        "loc": vector_without_nan,
+        "scale": positive_vector,
     }
     support = constraints.real  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
     has_rsample = True

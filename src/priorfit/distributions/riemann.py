@@ -5,11 +5,11 @@ from abc import ABC, abstractmethod
 import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
-from torch.distributions import Distribution, constraints
+from torch.distributions import Distribution
 from torch.distributions.utils import lazy_property
 from torch.nn.functional import pad
 
-from priorfit.distributions.constraints import increasing
+from priorfit.distributions.constraints import increasing, vector_without_nan
 from priorfit.distributions.lookup import at, bucket_of, points_first, points_last
 from priorfit.errors import ShapeError
 
@@ -28,7 +28,7 @@ class Riemann(Distribution, ABC):
 
     arg_constraints = {  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]: torch has a property
         "borders": increasing,
-        "logits": constraints.real_vector,
+        "logits": vector_without_nan,
     }
     has_rsample = True
 
