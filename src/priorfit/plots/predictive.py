@@ -47,7 +47,7 @@ def plot_predictive(
     ax.set(xlabel="x", ylabel="y")
     ax.margins(x=0.02)
     tidy(ax)
-    legend_above(ax, columns=3 if reference else 4)
+    legend_above(ax, columns=4 if reference is None else 3)
     return ax
 
 
