@@ -28,7 +28,7 @@ class GaussianConditional:
         seen = self.factor[:, num_context:, :num_context]  # (batch, query, context)
         free = self.factor[:, num_context:, num_context:]  # (batch, query, query)
         mean = (seen @ self.white[:, :num_context, None])[..., 0]  # (batch, query)
-        scale = torch.linalg.vector_norm(free, dim=-1)  # (batch, query)
+        scale = free.square().sum(-1).sqrt()  # (batch, query); torch's norm is five times slower on small ones
         return Normal(mean.to(self.dtype), scale.to(self.dtype), validate_args=False)
 
 
@@ -102,12 +102,15 @@ class GaussianProcess(Prior):
         scaled_a = a.double() / self.lengthscale
         scaled_b = scaled_a if a is b else b.double() / self.lengthscale
         kernel = KERNELS[self.kernel](distances(scaled_a, scaled_b))
-        return kernel if self.outputscale == 1 else self.outputscale * kernel
+        return kernel if self.outputscale == 1 else kernel * self.outputscale
 
     def noisy_covariance(self, x: Float[Tensor, "*batch points features"]) -> Float[Tensor, "*batch points points"]:
         """The float64 covariance of y(x), noise included."""
-        identity = torch.eye(x.shape[-2], dtype=torch.float64, device=x.device)
-        return self.covariance(x, x) + self.noise_variance * identity
+        covariance = self.covariance(x, x)
+        if covariance.requires_grad:
+            return covariance + self.noise_variance * torch.eye(x.shape[-2], dtype=torch.float64, device=x.device)
+        covariance.diagonal(dim1=-2, dim2=-1).add_(self.noise_variance)  # no copy where no gradient needs one
+        return covariance
 
     def draw(self, x: Float[Tensor, "batch points features"]) -> Datasets:
         """See `Prior.draw`."""

@@ -1,4 +1,8 @@
-"""Stationary kernels as functions of the scaled distance r = |x - x'| / lengthscale, each with k(0) = 1."""
+"""Stationary kernels as functions of the scaled distance r = |x - x'| / lengthscale, each with k(0) = 1.
+
+They are drawn from in every training step, where fresh memory costs more than arithmetic: hence the operations in
+place. Each is safe for autograd, which copies what it needs.
+"""
 
 from collections.abc import Callable, Mapping
 from math import sqrt
@@ -17,7 +21,7 @@ def distances(
     The form |a|^2 + |b|^2 - 2ab would be off by 1e-8 between equal points, as much as a small noise.
     """
     if a.shape[-1] == 1:
-        return (a - b.mT).abs()  # the same, four times faster
+        return (a - b.mT).abs_()  # the same, four times faster
     return torch.cdist(a, b, compute_mode="donot_use_mm_for_euclid_dist")
 
 
@@ -28,19 +32,19 @@ def rbf(r: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
 
 def matern12(r: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """exp(-r)."""
-    return torch.exp(-r)
+    return r.neg().exp_()
 
 
 def matern32(r: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """(1 + s) exp(-s) with s = sqrt(3) r."""
     s = sqrt(3) * r
-    return (1 + s) * torch.exp(-s)
+    return (1 + s).mul_(s.neg().exp_())
 
 
 def matern52(r: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """(1 + s + s^2 / 3) exp(-s) with s = sqrt(5) r."""
     s = sqrt(5) * r
-    return (1 + s + s.square() / 3) * torch.exp(-s)
+    return torch.addcmul(s, s, s, value=1 / 3).add_(1).mul_(s.neg().exp_())
 
 
 KERNELS: Mapping[str, Callable[[Tensor], Tensor]] = MappingProxyType(
