@@ -112,6 +112,17 @@ def test_borders_of_each_dataset_give_the_same_as_shared_ones():
     torch.testing.assert_close(expected_log_prob(own, target), expected_log_prob(ppd, target))
 
 
+@pytest.mark.parametrize("name", ["bounded", "unbounded_batch", "mixture_batch"])
+def test_prediction_and_target_may_differ_in_precision(name):
+    exact, rounded = CASES[name].distribution(), CASES[name].distribution(torch.float32)
+    target = Normal(exact.mean, 1e-2)
+    for ppd, other in ((rounded, target), (exact, Normal(target.loc.float(), target.scale.float()))):
+        torch.testing.assert_close(
+            expected_log_prob(ppd, other).double(), expected_log_prob(exact, target), rtol=0, atol=1e-3
+        )
+        torch.testing.assert_close(best_fit(ppd, other).mean.double(), best_fit(exact, target).mean, rtol=0, atol=1e-5)
+
+
 def test_float32_with_1000_buckets_is_exact_to_its_rounding():
     borders = Normal(0.0, 1.0).icdf(torch.linspace(0.0005, 0.9995, 1001))
     with seeded(0):

@@ -64,11 +64,12 @@ def _expected_height(
     ppd: BoundedRiemann | UnboundedRiemann, masses: Float[Tensor, "*#batch buckets"]
 ) -> Float[Tensor, "..."]:
     """The expected log density if each bucket's density were as high everywhere as at its highest."""
-    heights = ppd.log_heights
+    dtype = torch.promote_types(masses.dtype, ppd.logits.dtype)
+    masses, log_probs, heights = masses.to(dtype), ppd.log_probs.to(dtype), ppd.log_heights.to(dtype)
     expected = masses @ heights if heights.ndim == 1 else torch.linalg.vecdot(masses, heights)
-    expected_log_mass = torch.linalg.vecdot(masses, ppd.log_probs)
+    expected_log_mass = torch.linalg.vecdot(masses, log_probs)
     if bool(expected_log_mass.isnan().any()):  # an empty bucket that the target avoids costs nothing, not 0 * -inf
-        expected_log_mass = torch.linalg.vecdot(masses, ppd.log_probs.masked_fill(masses == 0, 0))
+        expected_log_mass = torch.linalg.vecdot(masses, log_probs.masked_fill(masses == 0, 0))
     return expected + expected_log_mass
 
 
