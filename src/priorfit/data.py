@@ -86,9 +86,7 @@ class Datasets:
         """The first ``num_context`` points as context, the others as queries."""
         points = self.x.shape[-2]
         if not 0 <= num_context < points:
-            raise InputError(
-                f"num_context must be at least 0 and below the {points} points drawn; got {num_context}."
-            )
+            raise InputError(f"num_context must be at least 0 and below the {points} points drawn; got {num_context}.")
         return Batch(
             context_x=self.x[..., :num_context, :],
             context_y=self.y[..., :num_context],

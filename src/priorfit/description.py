@@ -33,7 +33,8 @@ def describe(obj: object) -> Description:
 def build(description: Mapping[str, Any], table: Mapping[str, type], where: str = "") -> Any:
     """The object that a description stands for; only the types of ``table`` can come out of it.
 
-    ``where`` is the place of the description in its file, for the messages.
+    A part whose field can hold one type only may leave its "type" out. ``where`` is the place of the
+    description in its file, for the messages.
 
     >>> from priorfit.priors import PRIORS
     >>> build({"type": "UniformInputs", "high": 2}, PRIORS)
@@ -114,8 +115,8 @@ def _called(values: Mapping[str, Any]) -> str:
 
 def _converted(value: Any, hint: Any, table: Mapping[str, type], where: str) -> Any:
     """The value as its annotation wants it, or an error that names its place."""
-    if isinstance(value, Mapping) and "type" in value:
-        value = build(value, table, where)
+    if isinstance(value, Mapping) and ("type" in value or hint in table.values()):
+        value = build({"type": getattr(hint, "__name__", ""), **value}, table, where)
     options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
     for option in options:
         fits, result = _fitted(value, option, table, where)

@@ -1,0 +1,39 @@
+"""The data of a step: drawn from the seed (seed, step, micro-batch), whoever draws it."""
+
+from dataclasses import replace
+
+from priorfit.data import Batch
+from priorfit.errors import PriorError
+from priorfit.seeding import seeded
+from priorfit.training.recipe import Recipe
+
+CONTEXT_STREAM, DATA_STREAM, SAMPLE_STREAM, WEIGHT_STREAM, GAP_STREAM = range(5)
+"""The first number after the seed: what a draw is for."""
+
+
+def context_size(recipe: Recipe, step: int) -> int:
+    """The n of a step, one for all of its micro-batches."""
+    with seeded(recipe.seed, CONTEXT_STREAM, step):
+        return recipe.data.context_sizes.draw(recipe.num_points)
+
+
+def draw_batch(recipe: Recipe, step: int, micro_batch: int) -> Batch:
+    """One micro-batch of a step."""
+    data = recipe.data
+    num_context = context_size(recipe, step)
+    num_queries = data.num_queries or recipe.num_points - num_context
+    with seeded(recipe.seed, DATA_STREAM, step, micro_batch):
+        batch = recipe.prior.sample(data.batch_size, num_context + num_queries).split(num_context)
+    if data.targets == "sampled":
+        return replace(batch, target=None)
+    if batch.target is None:
+        raise PriorError(
+            f"{type(recipe.prior).__name__} does not know how its targets are distributed given its latents, which "
+            'targets="expected" needs. Use targets="sampled".'
+        )
+    return batch
+
+
+def loss_divisor(recipe: Recipe) -> int:
+    """The constant that the sum over datasets and queries is divided by (Algorithm 1), for one micro-batch."""
+    return recipe.data.batch_size * (recipe.data.num_queries or recipe.num_points)

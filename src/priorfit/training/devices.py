@@ -1,0 +1,91 @@
+"""One process or several: what torchrun says, and the network as each process runs it."""
+
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, distributed, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from priorfit.data import Batch
+
+
+@dataclass(frozen=True)
+class Processes:
+    """Which of how many processes this is."""
+
+    rank: int = 0
+    count: int = 1
+    local_rank: int = 0
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this process writes files and shows progress."""
+        return self.rank == 0
+
+    def micro_batches(self, total: int) -> range:
+        """Those of a step's micro-batches that this process draws: j = rank mod count."""
+        return range(self.rank, total, self.count)
+
+    def same_everywhere(self, value: int) -> int:
+        """The first process's value, in every process."""
+        if self.count == 1:
+            return value
+        box = [value]
+        distributed.broadcast_object_list(box, src=0)
+        return box[0]
+
+
+@contextmanager
+def processes() -> Iterator[Processes]:
+    """The processes of this run: those of torchrun where it started us, else one."""
+    if "WORLD_SIZE" not in os.environ or int(os.environ["WORLD_SIZE"]) == 1:
+        yield Processes()
+        return
+    distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    try:
+        local_rank = int(os.environ.get("LOCAL_RANK", "0"))
+        yield Processes(distributed.get_rank(), distributed.get_world_size(), local_rank)
+    finally:
+        distributed.destroy_process_group()
+
+
+def training_device(requested: str | None, group: Processes) -> torch.device:
+    """The device asked for, else a GPU where there is one, else the CPU."""
+    if requested is not None:
+        return torch.device(requested)
+    return torch.device("cuda", group.local_rank) if torch.cuda.is_available() else torch.device("cpu")
+
+
+class BatchLoss(nn.Module):
+    """A network's loss as a module's forward pass: the form in which DistributedDataParallel sees it."""
+
+    def __init__(self, network: nn.Module, divisor: float) -> None:
+        super().__init__()
+        self.network, self.divisor = network, divisor
+
+    def forward(self, batch: Batch) -> Float[Tensor, ""]:
+        """The sum over datasets and queries, divided by a constant."""
+        return self.network.loss(batch).sum() / self.divisor
+
+
+class StepLoss:
+    """The loss of a step's micro-batches, averaged over all processes."""
+
+    def __init__(self, network: nn.Module, divisor: float, group: Processes) -> None:
+        # DistributedDataParallel averages over processes, and each of them sees 1 / count of the micro-batches.
+        module = BatchLoss(network, divisor / group.count)
+        self._module = module if group.count == 1 else DistributedDataParallel(module)
+
+    def __call__(self, batch: Batch) -> Float[Tensor, ""]:
+        """The share of one micro-batch."""
+        return self._module(batch)
+
+    def unsynchronised(self, wait: bool) -> AbstractContextManager[object]:
+        """Around all but the last micro-batch of a process: gradients are exchanged once a step."""
+        if wait and isinstance(self._module, DistributedDataParallel):
+            return self._module.no_sync()
+        return nullcontext()

@@ -1,0 +1,66 @@
+"""From a prior to a posterior, in one call."""
+
+from pathlib import Path
+from typing import Literal
+
+from rich.console import Console
+
+from priorfit.errors import InputError
+from priorfit.network import PFN, NetworkSettings
+from priorfit.priors import Prior
+from priorfit.training.loop import RunOptions, train
+from priorfit.training.progress import Display, Silent, display_for
+from priorfit.training.recipe import Budget, DataSettings, Recipe
+
+
+def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to them
+    prior: Prior,
+    *,
+    num_points: int = 100,
+    minutes: float | None = None,
+    steps: int | None = None,
+    seed: int = 0,
+    targets: Literal["sampled", "expected"] = "sampled",
+    network: NetworkSettings | None = None,
+    progress: bool = True,
+    folder: str | Path | None = None,
+    device: str | None = None,
+) -> PFN:
+    """Train a network on datasets of a prior; more settings live in a `Recipe` (see `train`).
+
+    Args:
+        prior: Any prior; write one with ``@priorfit.prior``.
+        num_points: N: contexts of 0 to N - 1 points are trained.
+        minutes: The training budget; 2 where neither minutes nor steps are given.
+        steps: The training budget as a number of steps, for a result that does not depend on the machine's speed.
+        seed: Decides data and initial weights.
+        targets: ``"expected"`` takes the expectation over y where the prior knows it: the same aim, less noise.
+        network: Size and parts of the network.
+        progress: Show a line with loss, gap and time left.
+        folder: Save checkpoints and metrics here, so that a stopped run can go on.
+        device: Such as ``"cuda"``; by default a GPU where there is one.
+
+    >>> import priorfit as pf
+    >>> model = pf.fit(pf.GaussianProcess(), num_points=10, steps=2, progress=False)
+    >>> model.card.trained_context
+    (0, 9)
+    """
+    if not isinstance(prior, Prior):
+        raise InputError(
+            f"fit takes a prior; got {type(prior).__name__}. Decorate a function that draws targets with "
+            "@priorfit.prior(num_features=...)."
+        )
+    if minutes is None and steps is None:
+        minutes = 2.0
+    recipe = Recipe(
+        prior=prior,
+        num_points=num_points,
+        budget=Budget(steps=steps, minutes=minutes),
+        name=getattr(prior, "name", type(prior).__name__),
+        seed=seed,
+        network=network or NetworkSettings(),
+        data=DataSettings(targets=targets),
+    )
+    options = RunOptions(folder=None if folder is None else Path(folder), device=device)
+    display: Display = display_for(Console(stderr=True)) if progress else Silent()
+    return train(recipe, options, display)

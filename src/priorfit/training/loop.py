@@ -1,0 +1,211 @@
+"""Algorithm 1 of the paper: draw datasets, reveal n points, predict the others, descend."""
+
+import platform
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+
+from priorfit.errors import TrainingError
+from priorfit.network import PFN, ModelCard, Task, finished
+from priorfit.seeding import seeded
+from priorfit.training.batches import SAMPLE_STREAM, WEIGHT_STREAM
+from priorfit.training.devices import Processes, processes, training_device
+from priorfit.training.gap import GapMeter
+from priorfit.training.interrupts import StopRequest, stop_requests
+from priorfit.training.progress import Display, Reading, Silent
+from priorfit.training.recipe import Recipe
+from priorfit.training.resume import RunFolder, SavedState
+from priorfit.training.trainer import StepResult, Trainer, planned_steps
+
+GAP_READINGS = 20
+"""How often in a run the gap to the exact answer is measured."""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Where and how a run happens; nothing here changes its result.
+
+    ``folder=None`` keeps everything in memory. ``checkpoint_seconds=0`` saves after every step.
+    """
+
+    folder: Path | None = None
+    resume: bool = False
+    device: str | None = None
+    checkpoint_seconds: float = 120.0
+
+
+class Interrupted(KeyboardInterrupt):
+    """A run was stopped between two steps; what it had is saved where it has a folder."""
+
+
+def train(
+    recipe: Recipe, options: RunOptions | None = None, display: Display | None = None, start: PFN | None = None
+) -> PFN:
+    """Train a network by a recipe, from random weights or from those of ``start``; go on with a run if asked to."""
+    with processes() as group:
+        run = Run(recipe, options or RunOptions(), group, start)
+        shown = display if display is not None and group.is_first else Silent()
+        with shown, stop_requests() as request:
+            run.go(shown, request)
+        return run.finish()
+
+
+class Run:
+    """A training run from its first step, or from where it was saved, to its model."""
+
+    def __init__(self, recipe: Recipe, options: RunOptions, group: Processes, start: PFN | None) -> None:
+        self.recipe, self.options, self.group = recipe, options, group
+        self.folder = RunFolder(options.folder) if options.folder is not None else None
+        saved = self._saved()
+        network = start_network(recipe, start).to(training_device(options.device, group))
+        steps = planned_steps(recipe, network, group) if saved is None else saved.steps
+        self.trainer = Trainer(network, recipe, steps, group)
+        self.seconds = 0.0
+        if saved is not None:
+            self._restore(saved)
+        self.gap_meter = GapMeter(recipe) if group.is_first else None
+        self.gap: float | None = None
+
+    def _saved(self) -> SavedState | None:
+        if self.options.resume:
+            if self.folder is None:
+                raise TrainingError("a run is resumed from its folder; none was given.")
+            saved = self.folder.load()
+            if saved.config["recipe"] != self.recipe.description():
+                raise TrainingError(
+                    f"the run in {self.folder.path} was started with another recipe. Resume it with its own, or "
+                    "start a new run in another folder."
+                )
+            return saved
+        if self.folder is not None and self.group.is_first:
+            self.folder.begin()
+        return None
+
+    def _restore(self, saved: SavedState) -> None:
+        trainer = self.trainer
+        trainer.network.load_state_dict(saved.network)
+        trainer.optimisers.load_tensors(saved.optimiser)
+        with torch.no_grad():
+            for name, weight in trainer.averaged.items():
+                weight.copy_(saved.averaged[name])
+        trainer.step, trainer.skipped, self.seconds = saved.step, saved.skipped, saved.seconds
+
+    def go(self, display: Display, request: StopRequest) -> None:
+        """Take all steps that are left; save now and then, at the end, and when asked to stop."""
+        trainer = self.trainer
+        started = time.perf_counter() - self.seconds
+        saved_at = time.perf_counter()
+        while trainer.step < trainer.steps:
+            result = trainer.take_step()
+            self.seconds = time.perf_counter() - started
+            self._report(result, display)
+            if time.perf_counter() - saved_at >= self.options.checkpoint_seconds or request.is_made:
+                self._save()
+                saved_at = time.perf_counter()
+            if request.is_made:
+                where = "" if self.folder is None else f"; it is saved in {self.folder.path}, go on with --resume"
+                raise Interrupted(f"stopped after step {trainer.step} of {trainer.steps}{where}.")
+
+    def _report(self, result: StepResult, display: Display) -> None:
+        if not self.group.is_first:
+            return
+        trainer = self.trainer
+        is_reading = trainer.step % max(1, trainer.steps // GAP_READINGS) == 0 or trainer.step == trainer.steps
+        if is_reading and self.gap_meter is not None and isinstance(trainer.network, PFN):
+            self.gap = self.gap_meter.measure(trainer.network)
+        datasets = trainer.step * self.recipe.data.batch_size * self.recipe.data.micro_batches
+        reading = Reading(
+            step=trainer.step,
+            steps=trainer.steps,
+            loss=result.loss,
+            gap=self.gap,
+            datasets_per_second=datasets / self.seconds,
+            seconds=self.seconds,
+            learning_rate=result.learning_rate,
+            skipped=trainer.skipped,
+        )
+        display.show(reading)
+        if self.folder is not None:
+            self.folder.log(reading.row())
+
+    def _save(self) -> None:
+        if self.folder is None or not self.group.is_first:
+            return
+        trainer = self.trainer
+        self.folder.save(
+            SavedState(
+                step=trainer.step,
+                steps=trainer.steps,
+                seconds=self.seconds,
+                skipped=trainer.skipped,
+                network=dict(trainer.network.state_dict()),
+                optimiser=trainer.optimisers.tensors(),
+                averaged=dict(trainer.averaged),
+                config={"recipe": self.recipe.description()},
+            )
+        )
+
+    def finish(self) -> PFN:
+        """The model, with its card; saved in the run's folder as ``model``."""
+        trainer = self.trainer
+        network = trainer.network
+        assert isinstance(network, PFN)
+        network.load_state_dict(trainer.result())
+        network.card = card_of(self.recipe, trainer, self.seconds)
+        if self.folder is not None and self.group.is_first:
+            self._save()
+            network.save(self.folder.model)
+        return finished(network)
+
+
+def start_network(recipe: Recipe, start: PFN | None) -> PFN:
+    """A new network for a recipe, or a copy of one that was trained before."""
+    prior = recipe.prior
+    task = Task(prior.num_features, prior.outcome, prior.inputs.range)
+    with seeded(recipe.seed, SAMPLE_STREAM):
+        sample = prior.sample(target_sample_size(recipe.num_points), recipe.num_points).y
+    with seeded(recipe.seed, WEIGHT_STREAM):
+        network = PFN(recipe.network, task, target_sample=sample)
+    if start is not None:
+        copy_weights(start, network)
+    return network
+
+
+def target_sample_size(num_points: int, targets: int = 200_000) -> int:
+    """How many datasets give enough targets to lay buckets over."""
+    return min(20_000, max(500, targets // num_points))
+
+
+def copy_weights(start: PFN, network: PFN) -> None:
+    """Start from another model's weights, units and buckets; both must have the same shape."""
+    if start.settings != network.settings or start.task != network.task:
+        raise TrainingError(
+            "a run can start only from a model of the same network settings and task; the recipe has "
+            f"{network.settings} for {network.task}, the model {start.settings} for {start.task}."
+        )
+    network.load_state_dict(start.state_dict())
+
+
+def card_of(recipe: Recipe, trainer: Trainer, seconds: float) -> ModelCard:
+    """What the finished model knows about itself."""
+    description = recipe.description()
+    return replace(
+        ModelCard(),
+        name=recipe.name,
+        prior=description["prior"],
+        trained_context=recipe.data.context_sizes.range(recipe.num_points),
+        units=recipe.units,
+        recipe=description,
+        training={
+            "steps": trainer.steps,
+            "datasets": trainer.steps * recipe.data.batch_size * recipe.data.micro_batches,
+            "seconds": round(seconds, 1),
+            "skipped_steps": trainer.skipped,
+            "processes": trainer.group.count,
+            "threads": torch.get_num_threads(),
+            "machine": platform.machine(),
+            "torch": torch.__version__,
+        },
+    )

@@ -1,0 +1,124 @@
+"""One run in memory: network, optimisers, averaged weights, and the step they have reached."""
+
+import copy
+import math
+import time
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from priorfit.data import Batch
+from priorfit.errors import TrainingError
+from priorfit.training.batches import draw_batch, loss_divisor
+from priorfit.training.devices import Processes, StepLoss
+from priorfit.training.optimiser import Optimisers
+from priorfit.training.recipe import Recipe
+from priorfit.training.schedule import learning_rate_factor
+
+PATIENCE = 20
+"""Steps in a row with a gradient that is not finite, after which a run gives up."""
+
+TIMED_STEPS = 24
+"""Steps whose time turns a budget in minutes into a number of steps."""
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """What a step did."""
+
+    loss: float
+    learning_rate: float
+    is_skipped: bool
+
+
+class Trainer:
+    """Takes training steps; the same for one process and for several."""
+
+    def __init__(self, network: nn.Module, recipe: Recipe, steps: int, group: Processes | None = None) -> None:
+        self.network, self.recipe, self.steps = network, recipe, steps
+        self.group = group or Processes()
+        if recipe.data.micro_batches % self.group.count:
+            raise TrainingError(
+                f"micro_batches must be a multiple of the number of processes; got {recipe.data.micro_batches} "
+                f"micro-batches for {self.group.count} processes."
+            )
+        self.optimisers = Optimisers(network, recipe.optimiser)
+        self.step_loss = StepLoss(network, loss_divisor(recipe) * recipe.data.micro_batches, self.group)
+        self.averaged = {name: weight.detach().clone() for name, weight in network.named_parameters()}
+        self.step = 0
+        self.skipped = 0
+        self._skipped_in_a_row = 0
+
+    def take_step(self) -> StepResult:
+        """Draw data, descend, average; a gradient that is not finite changes nothing and is counted."""
+        self.optimisers.zero_grad()
+        loss = self.backward(self.step)
+        factor = learning_rate_factor(self.step, self.steps, self.recipe.optimiser.warmup)
+        is_skipped = self.optimisers.step(factor) is None
+        self._count(is_skipped)
+        self._average()
+        self.step += 1
+        return StepResult(loss, factor * self.recipe.optimiser.learning_rate, is_skipped)
+
+    def backward(self, step: int) -> float:
+        """Gradients of a step's loss over all micro-batches; returns the mean loss of a query."""
+        mine = self.group.micro_batches(self.recipe.data.micro_batches)
+        total, queries = 0.0, 1
+        for micro_batch in mine:
+            batch = self._on_device(draw_batch(self.recipe, step, micro_batch))
+            with self.step_loss.unsynchronised(wait=micro_batch != mine[-1]):
+                loss = self.step_loss(batch)
+                loss.backward()
+            total, queries = total + loss.item(), batch.query_y.shape[-1]
+        per_query = (self.recipe.data.num_queries or self.recipe.num_points) / queries
+        return total * per_query
+
+    def _on_device(self, batch: Batch) -> Batch:
+        device = next(self.network.parameters()).device
+        return batch if batch.query_x.device == device else batch.to(device)
+
+    def _count(self, is_skipped: bool) -> None:
+        self.skipped += is_skipped
+        self._skipped_in_a_row = self._skipped_in_a_row + 1 if is_skipped else 0
+        if self._skipped_in_a_row >= PATIENCE:
+            raise TrainingError(
+                f"the gradient was not finite in {PATIENCE} steps in a row, up to step {self.step}. Check the prior "
+                "with check_prior, or lower optimiser.learning_rate."
+            )
+
+    @torch.no_grad()
+    def _average(self) -> None:
+        decay = self.recipe.optimiser.averaging
+        if decay:
+            decay = min(decay, (1 + self.step) / (10 + self.step))  # the first weights are soon forgotten
+            torch._foreach_lerp_(list(self.averaged.values()), list(self.network.parameters()), 1 - decay)
+
+    def result(self) -> dict[str, Tensor]:
+        """The weights and buffers that the run has come to: averaged where the recipe says so."""
+        state = {name: value.detach().clone() for name, value in self.network.state_dict().items()}
+        return state | self.averaged if self.recipe.optimiser.averaging else state
+
+
+def planned_steps(recipe: Recipe, network: nn.Module, group: Processes) -> int:
+    """The number of steps of a budget; minutes are turned into steps by timing some on a copy of the network."""
+    budget = recipe.budget
+    if budget.steps is not None:
+        return budget.steps
+    per_step = recipe.data.batch_size * recipe.data.micro_batches
+    if budget.datasets is not None:
+        return max(1, math.ceil(budget.datasets / per_step))
+    assert budget.minutes is not None
+    steps = max(1, int(60 * budget.minutes * group.count / seconds_per_step(recipe, network)))
+    return group.same_everywhere(steps)
+
+
+def seconds_per_step(recipe: Recipe, network: nn.Module) -> float:
+    """The mean time of a step, after some to warm up."""
+    trial = Trainer(copy.deepcopy(network), recipe, steps=2 * TIMED_STEPS)
+    for _ in range(TIMED_STEPS // 4):
+        trial.take_step()
+    start = time.perf_counter()
+    for _ in range(TIMED_STEPS):
+        trial.take_step()
+    return (time.perf_counter() - start) / TIMED_STEPS

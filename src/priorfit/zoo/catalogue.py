@@ -1,0 +1,36 @@
+"""The models that come with the package, and one function that loads them or any saved folder."""
+
+import difflib
+from pathlib import Path
+
+from priorfit.checkpoint import holds_checkpoint
+from priorfit.errors import UnknownModelError
+from priorfit.network import PFN, load_pfn
+
+FOLDER = Path(__file__).parent
+
+
+def names() -> list[str]:
+    """The released models.
+
+    >>> "gp-rbf-1d" in names()
+    True
+    """
+    return sorted(path.name for path in FOLDER.iterdir() if (path / "config.json").is_file())
+
+
+def load(name: str | Path) -> PFN:
+    """A released model by its name, or any model by the folder that `PFN.save` wrote; no network, no code.
+
+    >>> load("gp-rbf-1d").task.num_features
+    1
+    """
+    if str(name) in names():
+        return load_pfn(FOLDER / name)
+    if holds_checkpoint(name) or Path(name).is_dir():
+        return load_pfn(name)
+    near = difflib.get_close_matches(str(name), names(), n=1, cutoff=0.0)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise UnknownModelError(
+        f"no model {str(name)!r}: it is neither a folder nor a released model ({', '.join(names()) or 'none'}).{hint}"
+    )

@@ -1,0 +1,208 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from tiny_recipes import TINY_TOML, tiny_recipe
+
+import priorfit as pf
+from priorfit.errors import PriorError, TrainingError
+from priorfit.network import load_pfn
+from priorfit.training import Budget, DataSettings, Interrupted, OptimiserSettings, RunOptions, train
+from priorfit.training.batches import draw_batch, loss_divisor
+from priorfit.training.devices import Processes
+from priorfit.training.loop import start_network
+from priorfit.training.progress import Display, Reading
+from priorfit.training.trainer import Trainer
+
+
+def weights(path: Path) -> bytes:
+    return (path / "model" / "model.safetensors").read_bytes()
+
+
+def metrics(path: Path) -> list[dict]:
+    return [json.loads(line) for line in (path / "metrics.jsonl").read_text().splitlines()]
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "priorfit", "train", *map(str, arguments), "--checkpoint-seconds", "0"]
+
+
+@pytest.fixture
+def recipe_file(tmp_path: Path) -> Path:
+    file = tmp_path / "tiny.toml"
+    file.write_text(TINY_TOML.format(steps=40, micro_batches=1))
+    return file
+
+
+def wait_for_steps(process: subprocess.Popen, folder: Path, steps: int) -> None:
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline and process.poll() is None:
+        if (folder / "metrics.jsonl").exists() and len((folder / "metrics.jsonl").read_text().splitlines()) >= steps:
+            return
+        time.sleep(0.005)
+    raise AssertionError(f"the run ended or stalled before step {steps}: {process.communicate()}")
+
+
+def test_a_killed_run_resumes_to_the_bit(recipe_file: Path, tmp_path: Path):
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    unbroken = subprocess.Popen(command(recipe_file, "--folder", whole), stderr=subprocess.PIPE)
+    for steps in (7, 25):
+        resume = ["--resume"] if broken.exists() else []
+        process = subprocess.Popen(command(recipe_file, "--folder", broken, *resume), stderr=subprocess.PIPE)
+        wait_for_steps(process, broken, steps)
+        process.kill()
+        assert process.wait() == -signal.SIGKILL
+        process.communicate()
+    subprocess.run(command(recipe_file, "--folder", broken, "--resume"), check=True, capture_output=True)
+    assert unbroken.communicate() and unbroken.returncode == 0
+    assert weights(broken) == weights(whole)
+    assert [row["loss"] for row in metrics(broken)] == [row["loss"] for row in metrics(whole)]
+    assert [row["step"] for row in metrics(broken)] == list(range(1, 41))
+
+
+def test_ctrl_c_saves_and_says_how_to_go_on(recipe_file: Path, tmp_path: Path):
+    folder = tmp_path / "run"
+    recipe_file.write_text(TINY_TOML.format(steps=100_000, micro_batches=1))
+    arguments = [*command(recipe_file, "--folder", folder)[:-1], "1000"]
+    process = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
+    wait_for_steps(process, folder, 5)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "stopped after step" in said and "--resume" in said and "Traceback" not in said
+    assert (folder / "checkpoint" / "config.json").exists()
+
+
+def test_two_processes_train_as_one_does(tmp_path: Path):
+    file = tmp_path / "tiny.toml"
+    file.write_text(TINY_TOML.format(steps=6, micro_batches=4))
+    one, two = tmp_path / "one", tmp_path / "two"
+    subprocess.run(command(file, "--folder", one), check=True, capture_output=True)
+    launcher = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        "2",
+        "-m",
+        "priorfit",
+    ]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    subprocess.run([*launcher, *command(file, "--folder", two)[3:]], check=True, capture_output=True, env=environment)
+    expected, got = load_pfn(one / "model").state_dict(), load_pfn(two / "model").state_dict()
+    assert expected.keys() == got.keys()
+    for name in expected:
+        torch.testing.assert_close(got[name], expected[name], atol=2e-5, rtol=2e-4)
+    assert [row["step"] for row in metrics(two)] == list(range(1, 7))  # one process writes
+
+
+def test_several_micro_batches_give_the_mean_of_their_gradients():
+    recipe = tiny_recipe(micro_batches=3)
+    network = start_network(recipe, None)
+    Trainer(network, recipe, 8).backward(step=5)
+    together = network.decoder.bias.grad.clone()
+    network.zero_grad()
+    for micro_batch in range(3):
+        (network.loss(draw_batch(recipe, 5, micro_batch)).sum() / loss_divisor(recipe) / 3).backward()
+    torch.testing.assert_close(together, network.decoder.bias.grad)
+
+
+def test_each_process_draws_its_share_of_the_micro_batches():
+    shares = [list(Processes(rank, 3).micro_batches(6)) for rank in range(3)]
+    assert shares == [[0, 3], [1, 4], [2, 5]]
+    with pytest.raises(TrainingError, match="multiple of the number of processes; got 4 micro-batches for 3"):
+        Trainer(start_network(tiny_recipe(), None), tiny_recipe(micro_batches=4), 8, Processes(0, 3))
+
+
+def test_a_gradient_that_is_not_finite_is_skipped_then_stops_the_run():
+    recipe = tiny_recipe(steps=60)
+    network = start_network(recipe, None)
+    trainer = Trainer(network, recipe, 60)
+    with torch.no_grad():
+        network.decoder.bias.fill_(torch.nan)
+    before = network.target_encoder.linear.weight.clone()
+    assert trainer.take_step().is_skipped and trainer.skipped == 1
+    assert torch.equal(network.target_encoder.linear.weight, before)
+    with pytest.raises(TrainingError, match="not finite in 20 steps in a row"):
+        for _ in range(60):
+            trainer.take_step()
+
+
+class Recorder(Display):
+    def __init__(self) -> None:
+        self.readings: list[Reading] = []
+
+    def show(self, reading: Reading) -> None:
+        self.readings.append(reading)
+
+
+def test_training_lowers_the_gap_and_reports_it():
+    recorder = Recorder()
+    train(tiny_recipe(steps=150, data=DataSettings(batch_size=16)), display=recorder)
+    assert [reading.step for reading in recorder.readings] == list(range(1, 151))
+    first, last = recorder.readings[10], recorder.readings[-1]
+    assert last.gap < 0.8 * first.gap
+    assert last.learning_rate < 1e-5 and last.skipped == 0
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_seed_does_not():
+    one, same, other = (train(tiny_recipe(seed=seed)).state_dict() for seed in (3, 3, 4))
+    assert all(torch.equal(one[name], same[name]) for name in one)
+    assert not torch.equal(one["decoder.weight"], other["decoder.weight"])
+
+
+def test_a_budget_in_datasets_or_minutes_becomes_steps():
+    assert train(tiny_recipe(budget=Budget(datasets=30))).card.training["steps"] == 8
+    started = time.perf_counter()
+    model = train(tiny_recipe(budget=Budget(minutes=0.02)))
+    assert model.card.training["steps"] > 10
+    assert time.perf_counter() - started < 20
+
+
+def test_weight_averaging_is_the_exponential_mean_of_the_weights():
+    recipe = tiny_recipe(optimiser=OptimiserSettings(averaging=0.9))
+    trainer = Trainer(start_network(recipe, None), recipe, 8)
+    mean = trainer.network.decoder.bias.detach().clone()
+    for step in range(8):
+        trainer.take_step()
+        decay = min(0.9, (1 + step) / (10 + step))
+        mean = decay * mean + (1 - decay) * trainer.network.decoder.bias.detach()
+    torch.testing.assert_close(trainer.result()["decoder.bias"], mean)
+
+
+def test_training_can_start_from_a_models_weights():
+    first = train(tiny_recipe(steps=3))
+    model = train(tiny_recipe(steps=1, optimiser=OptimiserSettings(learning_rate=1e-12)), start=first)
+    for name, value in first.state_dict().items():
+        torch.testing.assert_close(model.state_dict()[name], value, atol=1e-6, rtol=1e-6)
+    with pytest.raises(TrainingError, match="same network settings and task"):
+        train(tiny_recipe(num_points=9, prior=tiny_recipe().prior.__class__(num_features=2)), start=first)
+
+
+def test_a_run_is_not_overwritten_nor_resumed_with_another_recipe(tmp_path: Path):
+    options = RunOptions(folder=tmp_path / "run")
+    train(tiny_recipe(steps=2), options)
+    with pytest.raises(TrainingError, match="already holds a run"):
+        train(tiny_recipe(steps=2), options)
+    with pytest.raises(TrainingError, match="another recipe"):
+        train(tiny_recipe(steps=3), RunOptions(folder=tmp_path / "run", resume=True))
+
+
+def test_expected_targets_of_a_prior_without_them_are_refused():
+    @pf.prior(num_features=1)
+    def noise(x):
+        return torch.randn(x.shape[:2])
+
+    with pytest.raises(PriorError, match='Use targets="sampled"'):
+        train(tiny_recipe(prior=noise, data=DataSettings(batch_size=4, targets="expected")))
+
+
+def test_an_interrupted_run_is_a_keyboard_interrupt():
+    assert issubclass(Interrupted, KeyboardInterrupt)

@@ -1,0 +1,85 @@
+import pytest
+import torch
+from torch import nn
+
+from priorfit.errors import RecipeError
+from priorfit.seeding import seeded
+from priorfit.training.optimiser import Muon, Optimisers, OptimiserSettings, orthogonalised
+
+
+def test_orthogonalised_keeps_the_singular_vectors():
+    with seeded(0):
+        tall = torch.randn(2, 12, 5, dtype=torch.float64)
+    left, _, right = torch.linalg.svd(tall, full_matrices=False)
+    values = left.mT @ orthogonalised(tall) @ right.mT
+    diagonal = torch.diagonal(values, dim1=1, dim2=2)
+    torch.testing.assert_close(values, torch.diag_embed(diagonal), atol=1e-8, rtol=0)
+    assert (diagonal > 0.6).all() and (diagonal < 1.3).all()
+
+
+def test_muon_in_one_batch_equals_muon_matrix_by_matrix():
+    with seeded(1):
+        weights = [nn.Parameter(torch.randn(6, 4)) for _ in range(3)]
+        gradients = [torch.randn(6, 4) for _ in range(3)]
+    alone = [nn.Parameter(weight.detach().clone()) for weight in weights]
+    for weight, single, gradient in zip(weights, alone, gradients, strict=True):
+        weight.grad, single.grad = gradient.clone(), gradient.clone()
+    Muon(weights, lr=0.1).step()
+    for single in alone:
+        Muon([single], lr=0.1).step()
+    for weight, single in zip(weights, alone, strict=True):
+        torch.testing.assert_close(weight, single)
+
+
+class Blocks(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Module()
+        self.inner.blocks = nn.ModuleList([nn.Linear(4, 4)])
+        self.head = nn.Linear(4, 2)
+
+
+def test_matrices_of_blocks_go_to_muon_and_everything_else_to_adam():
+    network = Blocks()
+    members = Optimisers(network, OptimiserSettings()).members
+    assert members["muon"].param_groups[0]["params"] == [network.inner.blocks[0].weight]
+    assert len(members["adam"].param_groups[0]["params"]) == 3
+    assert list(Optimisers(network, OptimiserSettings(method="adam")).members) == ["adam"]
+
+
+def test_a_saved_state_goes_on_to_the_bit():
+    def after(steps: int, optimisers: Optimisers, network: nn.Module, first: int = 0) -> None:
+        for step in range(first, steps):
+            optimisers.zero_grad()
+            with seeded(3, step):
+                x = torch.randn(5, 4)
+            network.head(network.inner.blocks[0](x)).square().sum().backward()
+            optimisers.step(1.0)
+
+    with seeded(2):
+        whole, broken = Blocks(), Blocks()
+    broken.load_state_dict(whole.state_dict())
+    after(6, Optimisers(whole, OptimiserSettings()), whole)
+    first = Optimisers(broken, OptimiserSettings())
+    after(3, first, broken)
+    second = Optimisers(broken, OptimiserSettings())
+    second.load_tensors({name: value.clone() for name, value in first.tensors().items()})
+    after(6, second, broken, first=3)
+    for one, other in zip(whole.parameters(), broken.parameters(), strict=True):
+        assert torch.equal(one, other)
+
+
+def test_a_gradient_that_is_not_finite_changes_nothing():
+    network = Blocks()
+    before = [weight.detach().clone() for weight in network.parameters()]
+    for weight in network.parameters():
+        weight.grad = torch.full_like(weight, torch.nan)
+    assert Optimisers(network, OptimiserSettings()).step(1.0) is None
+    for weight, old in zip(network.parameters(), before, strict=True):
+        assert torch.equal(weight, old)
+
+
+@pytest.mark.parametrize("wrong", [{"learning_rate": 0.0}, {"warmup": 1.0}, {"averaging": 1.0}, {"clip": -1.0}])
+def test_impossible_settings_are_refused(wrong):
+    with pytest.raises(RecipeError, match="must"):
+        OptimiserSettings(**wrong)
