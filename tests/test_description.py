@@ -77,6 +77,18 @@ def test_a_prior_is_built_from_toml():
     assert isinstance(built.priors[0].lengthscale, float)
 
 
+@dataclass(frozen=True)
+class Branch:
+    leaf: Leaf
+    other: Leaf | None = None
+
+
+def test_a_part_whose_field_holds_one_type_may_leave_its_type_out():
+    assert build({"type": "Branch", "leaf": {"size": 3}}, {**TABLE, "Branch": Branch}) == Branch(Leaf(3.0))
+    with pytest.raises(RecipeError, match="other: expected Leaf or nothing; got {'size': 3}"):
+        build({"type": "Branch", "leaf": {}, "other": {"size": 3}}, {**TABLE, "Branch": Branch})
+
+
 @pytest.mark.parametrize(
     ("description", "message"),
     [

@@ -154,9 +154,9 @@ def _faults_of_independence(
     ratio = variance_ratio(y)
     if ratio > LARGEST_RATIO:
         yield (
-            f"datasets of one batch are alike: at the same inputs, batches differ {ratio:.3g} times as much as they "
-            f"would if each dataset had its own latents (up to {LARGEST_RATIO:g} may be chance). Draw each latent "
-            "with shape (len(x), 1), one for each dataset, not once for the whole batch."
+            f"datasets of one batch are alike: at the same inputs, batches differ at least {min(ratio, 999):.3g} times "
+            f"as much as they would if each dataset had its own latents (up to {LARGEST_RATIO:g} may be chance). Draw "
+            "each latent with shape (len(x), 1), one for each dataset, not once for the whole batch."
         )
 
 
