@@ -1,0 +1,96 @@
+import json
+import runpy
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+RUNS = [["training_step", "--alone"], ["predict_latency"]]
+
+
+@pytest.fixture(autouse=True)
+def benchmarks_on_the_path(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    threads = torch.get_num_threads()
+    monkeypatch.syspath_prepend(str(FOLDER))
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def training_step() -> ModuleType:
+    import training_step  # pyright: ignore[reportMissingImports]
+
+    return training_step
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: run[0])
+def test_a_benchmark_runs_and_prints_an_interval(
+    run: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", [*run, "--quick", "--threads=1", "--repetitions=2"])
+    runpy.run_path(str(FOLDER / f"{run[0]}.py"), run_name="__main__")
+    printed = capsys.readouterr().out
+    assert "1 threads, 2 repetitions" in printed
+    assert "[" in printed
+
+
+def test_the_operations_counted_are_those_that_torch_counts(training_step: ModuleType) -> None:
+    sizes = training_step.Sizes(num_points=12, batch_size=3, width=16, layers=3, feedforward=24, buckets=10)
+    step = training_step.OwnStep(sizes, "adam", seed=0)
+    batch = training_step.draw_batch(step.recipe, 0, 0)
+    with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
+        step.trainer.step_loss(batch).backward()
+    assert step.flops == counter.get_total_flops()
+
+
+def test_the_operations_of_muon_are_those_that_torch_counts(training_step: ModuleType) -> None:
+    sizes = training_step.Sizes(num_points=12, batch_size=3, width=16, layers=3, feedforward=24, buckets=10)
+    step = training_step.OwnStep(sizes, "muon", seed=0)
+    step.take()
+    with FlopCounterMode(display=False) as counter:
+        step.trainer.optimisers.step(1.0)
+    assert step.optimiser_flops == counter.get_total_flops()
+
+
+def test_a_saved_result_says_where_it_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import report  # pyright: ignore[reportMissingImports]
+    from timing import median_interval  # pyright: ignore[reportMissingImports]
+
+    monkeypatch.setattr(report, "RESULTS", tmp_path)
+    report.save("some", [{"name": "one", "ms": median_interval([1.0, 2.0, 3.0])}], seed=4)
+    saved = json.loads((tmp_path / "some.json").read_text(encoding="utf-8"))
+    assert saved["about"]["seed"] == 4
+    assert {"commit", "date", "threads", "cpu", "torch", "load"} <= saved["about"].keys()
+    assert saved["rows"] == [{"name": "one", "ms": {"median": 2.0, "low": 1.0, "high": 3.0}}]
+
+
+def test_the_interval_of_a_median_is_that_of_order_statistics() -> None:
+    from timing import median_interval  # pyright: ignore[reportMissingImports]
+
+    interval = median_interval(range(1, 21))
+    assert (interval.median, interval.low, interval.high) == (10.5, 6, 15)
+
+
+@pytest.mark.parametrize(
+    ("num_queries", "num_context", "limit"),
+    [(5_000, 200, 1024), pytest.param(20_000, 2_000, 1024, marks=pytest.mark.slow)],
+)
+def test_a_large_prediction_takes_little_memory_beyond_its_answer(
+    num_queries: int, num_context: int, limit: int
+) -> None:
+    command = [sys.executable, str(FOLDER / "prediction_memory.py"), str(num_queries), str(num_context)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert json.loads(answer)["beyond_answer"] < limit
+
+
+def test_every_benchmark_is_in_the_index() -> None:
+    index = (FOLDER / "README.md").read_text(encoding="utf-8")
+    for script in FOLDER.glob("*.py"):
+        assert f"`{script.name}`" in index, f"{script.name} is not in benchmarks/README.md."
