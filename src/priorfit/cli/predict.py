@@ -1,0 +1,70 @@
+"""``priorfit predict MODEL data.csv``."""
+
+import warnings
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.markup import escape
+
+from priorfit.checkpoint import write_atomically
+from priorfit.cli.terminal import errors
+from priorfit.errors import InputError, OutsideTrainingWarning
+from priorfit.tables import QUANTILES, checked_levels, is_number, predict_table, read_table, split_table, table_text
+from priorfit.zoo import load
+
+
+def predict(
+    model: Annotated[str, typer.Argument(help="A released model's name, or the folder of a saved one.")],
+    data: Annotated[Path, typer.Argument(metavar="DATA.CSV", help="A CSV file with a header.")],
+    target: Annotated[str | None, typer.Option(help="The target column; by default the last.")] = None,
+    quantiles: Annotated[str, typer.Option(help="Which quantiles of a real target.")] = ",".join(map(str, QUANTILES)),
+    layout: Annotated[Literal["csv", "json"], typer.Option("--format", help="The form of the answer.")] = "csv",
+    out: Annotated[Path | None, typer.Option(help="Write to this file, not to the terminal.")] = None,
+) -> None:
+    """Predict the rows of a CSV file whose target is empty; the other rows are the context."""
+    levels = quantile_levels(quantiles)
+    if out is not None:
+        check_out(out, data)
+    table, network = read_table(data), load(model)
+    question = split_table(table, network.task, target)
+    if not len(question.context_y):
+        note("no row has a target, so this is what the prior predicts.")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", OutsideTrainingWarning)
+        rows = predict_table(network, question, levels)
+    for warning in caught:
+        note(str(warning.message))
+    text = table_text(rows, layout)
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        write_atomically(out, text)
+
+
+def note(message: str) -> None:
+    """One line on standard error."""
+    errors.print(f"[yellow]note:[/] {escape(message)}", highlight=False, soft_wrap=True)
+
+
+def quantile_levels(text: str) -> tuple[float, ...]:
+    """The levels in a text such as ``0.05,0.5,0.95``.
+
+    >>> quantile_levels("0.05, 0.5")
+    (0.05, 0.5)
+    """
+    cells = [cell.strip() for cell in text.split(",")]
+    for cell in cells:
+        if not is_number(cell):
+            raise InputError(f"expected quantiles as numbers divided by commas, such as 0.05,0.5,0.95; got {text!r}.")
+    return checked_levels([float(cell) for cell in cells])
+
+
+def check_out(out: Path, table: Path) -> None:
+    """Refuse, before any work, a place where no answer can or should be written."""
+    if not out.parent.is_dir():
+        raise InputError(f"cannot write {out}: there is no folder {out.parent}. Make it, or choose another place.")
+    if out.exists() and not out.is_file():
+        raise InputError(f"cannot write {out}: it is a folder or a device; expected the name of a file.")
+    if out.resolve() == table.resolve():
+        raise InputError(f"{out} is the table itself, which the answer would replace. Choose another file.")
