@@ -148,6 +148,15 @@ def test_a_mixture_against_a_normal_is_good_to_a_millionth():
     assert error.abs().max() < 1e-6
 
 
+def test_more_nodes_see_peaks_narrower_than_the_target():
+    ppd = NormalMixture(number([0.0, 0.0]), number([0.1, 0.5]), number([1.0, 0.05]))
+    target = Normal(number(0.0), number(0.5))
+    marks = torch.cat([0.5 * REACH, 0.5 + 0.05 * REACH]).clamp(-6, 6)
+    exact = integral(lambda y: target.log_prob(y).exp() * ppd.log_prob(y), marks)
+    torch.testing.assert_close(expected_log_prob(ppd, target, num_nodes=256), exact, rtol=0, atol=1e-8)
+    assert (expected_log_prob(ppd, target) - exact).abs() < 1e-2
+
+
 def test_other_targets_are_taken_by_their_quantiles():
     ppd = CASES["unbounded"].distribution()
     target = Laplace(number(0.2), number(0.7))

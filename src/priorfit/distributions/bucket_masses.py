@@ -47,9 +47,11 @@ def _normal_masses(target: Normal, inner: Float[Tensor, "*#batch inner"]) -> Flo
 
 @bucket_masses.register(NormalMixture)
 def _mixture_masses(target: NormalMixture, inner: Float[Tensor, "*#batch inner"]) -> Float[Tensor, "*batch buckets"]:
-    components = Normal(target.loc, target.scale, validate_args=False)
-    masses = _normal_masses(components, inner[..., None, :])  # (*batch, components, buckets)
-    return (target.probs[..., None] * masses).sum(-2)
+    total = torch.zeros((), dtype=target.loc.dtype, device=target.loc.device)
+    for probs, loc, scale in zip(*(part.unbind(-1) for part in (target.probs, target.loc, target.scale)), strict=True):
+        # one after the other: an oracle may have thousands of components
+        total = total + probs[..., None] * _normal_masses(Normal(loc, scale, validate_args=False), inner)
+    return total
 
 
 @singledispatch

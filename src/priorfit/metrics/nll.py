@@ -10,6 +10,9 @@ from priorfit.distributions import best_fit, expected_log_prob
 from priorfit.metrics.estimate import Estimate
 from priorfit.predictor import Predictor
 
+NUM_NODES = 256
+"""Where the expectation over y has no closed form: more than in training, since a measurement must be right."""
+
 
 def nll(predictor: Predictor, tasks: Batch) -> Estimate:
     """The negative log likelihood of the queries, averaged over the queries of a dataset and then over datasets."""
@@ -42,7 +45,7 @@ def divergence(truth: Distribution, ppd: Distribution) -> Float[Tensor, "*batch"
     >>> divergence(Normal(torch.zeros(3), 1.0), Normal(torch.ones(3), 1.0))
     tensor([0.5000, 0.5000, 0.5000])
     """
-    return -truth.entropy() - expected_log_prob(ppd, truth)
+    return -truth.entropy() - expected_log_prob(ppd, truth, num_nodes=NUM_NODES)
 
 
 def _prediction(predictor: Predictor, tasks: Batch) -> Distribution:

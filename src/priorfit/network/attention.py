@@ -10,6 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 QueryAttention = Literal["sink", "self"]
+Tokens = Float[Tensor, "batch tokens width"]
+Heads = Float[Tensor, "batch heads tokens head_width"]
 
 
 @dataclass(frozen=True)
@@ -19,10 +21,30 @@ class KeysValues:
     keys: Float[Tensor, "batch heads memory head_width"]
     values: Float[Tensor, "batch heads memory head_width"]
 
-    def expand(self, batch_size: int) -> "KeysValues":
-        """The same memory for ``batch_size`` datasets, without a copy."""
-        shape = (batch_size, *self.keys.shape[1:])
-        return KeysValues(self.keys.expand(shape), self.values.expand(shape))
+
+class Projections(nn.Module):
+    """The four linear maps of attention, between tokens and heads."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query = nn.Linear(width, width, bias=False)
+        self.key = nn.Linear(width, width, bias=False)
+        self.value = nn.Linear(width, width, bias=False)
+        self.output = nn.Linear(width, width, bias=False)
+        nn.init.zeros_(self.output.weight)  # a block starts as the identity
+
+    def queries(self, tokens: Tokens) -> Heads:
+        """What each token asks."""
+        return split_heads(self.query(tokens), self.heads)
+
+    def keys_values(self, tokens: Tokens) -> KeysValues:
+        """What each token offers."""
+        return KeysValues(split_heads(self.key(tokens), self.heads), split_heads(self.value(tokens), self.heads))
+
+    def join(self, attended: Heads) -> Tokens:
+        """The heads' answers as tokens."""
+        return self.output(attended.transpose(1, 2).flatten(2))
 
 
 class ContextAttention(nn.Module):
@@ -35,33 +57,24 @@ class ContextAttention(nn.Module):
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
-        self.heads = heads
-        self.query = nn.Linear(width, width, bias=False)
-        self.key = nn.Linear(width, width, bias=False)
-        self.value = nn.Linear(width, width, bias=False)
-        self.output = nn.Linear(width, width, bias=False)
-        nn.init.zeros_(self.output.weight)  # a block starts as the identity
+        self.projections = Projections(width, heads)
         self.sink_key = nn.Parameter(torch.zeros(heads, 1, width // heads))
         self.sink_value = nn.Parameter(torch.zeros(heads, 1, width // heads))
 
     def keys_values(self, context: Float[Tensor, "batch context width"]) -> KeysValues:
         """Keys and values of the context, with the sink's behind them."""
-        batch_size = context.shape[0]
-        keys = split_heads(self.key(context), self.heads)
-        values = split_heads(self.value(context), self.heads)
+        memory, batch_size = self.projections.keys_values(context), context.shape[0]
         return KeysValues(
-            torch.cat([keys, self.sink_key.expand(batch_size, -1, -1, -1)], dim=2),
-            torch.cat([values, self.sink_value.expand(batch_size, -1, -1, -1)], dim=2),
+            torch.cat([memory.keys, self.sink_key.expand(batch_size, -1, -1, -1)], dim=2),
+            torch.cat([memory.values, self.sink_value.expand(batch_size, -1, -1, -1)], dim=2),
         )
 
     def forward(
         self, tokens: Float[Tensor, "batch tokens width"], memory: KeysValues, num_context: int
     ) -> Float[Tensor, "batch tokens width"]:
         """Every token, of the context or not, looks at the memory."""
-        attended = functional.scaled_dot_product_attention(
-            split_heads(self.query(tokens), self.heads), memory.keys, memory.values
-        )
-        return self.output(attended.transpose(1, 2).flatten(2))
+        attended = functional.scaled_dot_product_attention(self.projections.queries(tokens), memory.keys, memory.values)
+        return self.projections.join(attended)
 
 
 class SelfKeyAttention(nn.Module):
@@ -69,33 +82,28 @@ class SelfKeyAttention(nn.Module):
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
-        self.heads = heads
-        self.query = nn.Linear(width, width, bias=False)
-        self.key = nn.Linear(width, width, bias=False)
-        self.value = nn.Linear(width, width, bias=False)
-        self.output = nn.Linear(width, width, bias=False)
-        nn.init.zeros_(self.output.weight)
+        self.projections = Projections(width, heads)
 
     def keys_values(self, context: Float[Tensor, "batch context width"]) -> KeysValues:
         """Keys and values of the context."""
-        return KeysValues(split_heads(self.key(context), self.heads), split_heads(self.value(context), self.heads))
+        return self.projections.keys_values(context)
 
     def forward(
         self, tokens: Float[Tensor, "batch tokens width"], memory: KeysValues, num_context: int
     ) -> Float[Tensor, "batch tokens width"]:
         """The first ``num_context`` tokens are context; the others are queries and see their own key as well."""
-        queries = split_heads(self.query(tokens), self.heads) / math.sqrt(tokens.shape[-1] // self.heads)
-        own_scores = (queries * split_heads(self.key(tokens), self.heads)).sum(-1, keepdim=True)
+        queries, own = self.projections.queries(tokens), self.projections.keys_values(tokens)
+        queries = queries / math.sqrt(queries.shape[-1])
+        own_scores = (queries * own.keys).sum(-1, keepdim=True)
         is_context = torch.arange(tokens.shape[1], device=tokens.device) < num_context
         own_scores = own_scores.masked_fill(is_context[:, None], -torch.inf)
         scores = torch.cat([queries @ memory.keys.transpose(2, 3), own_scores], dim=-1)
         weights = scores.softmax(-1)  # (batch, heads, tokens, context + 1)
-        own_values = split_heads(self.value(tokens), self.heads)
-        attended = weights[..., :-1] @ memory.values + weights[..., -1:] * own_values
-        return self.output(attended.transpose(1, 2).flatten(2))
+        attended = weights[..., :-1] @ memory.values + weights[..., -1:] * own.values
+        return self.projections.join(attended)
 
 
-def split_heads(tokens: Float[Tensor, "batch tokens width"], heads: int) -> Float[Tensor, "batch heads tokens hw"]:
+def split_heads(tokens: Tokens, heads: int) -> Heads:
     """The width cut into heads, which come before the tokens."""
     return tokens.unflatten(2, (heads, -1)).transpose(1, 2)
 

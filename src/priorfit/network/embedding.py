@@ -61,6 +61,8 @@ class FourierEncoder(InputEncoder):
 class FourierLayer(nn.Module):
     """The module of a `FourierEncoder`; its frequencies are saved with the weights."""
 
+    frequencies: Tensor
+
     def __init__(self, settings: FourierEncoder, num_features: int, width: int, input_range: InputRange) -> None:
         super().__init__()
         low, high = input_range

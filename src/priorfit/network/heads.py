@@ -78,6 +78,8 @@ class RiemannHead(HeadSettings):
 class PlainBars(Head):
     """One free logit for each bar."""
 
+    borders: Tensor
+
     def __init__(
         self, borders: Float[Tensor, " borders"], family: type[BoundedRiemann] | type[UnboundedRiemann]
     ) -> None:
@@ -93,6 +95,8 @@ class PlainBars(Head):
 
 class SmoothBars(Head):
     """Free logits for the bars plus -(centre - mu)^2 / (2 sigma^2) + log width, with predicted mu and sigma."""
+
+    borders: Tensor
 
     def __init__(
         self, borders: Float[Tensor, " borders"], family: type[BoundedRiemann] | type[UnboundedRiemann]

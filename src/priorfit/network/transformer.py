@@ -1,5 +1,7 @@
 """The transformer of the paper: no positions, pre-norm, and one memory a layer, made from the context alone."""
 
+from typing import cast
+
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -46,12 +48,16 @@ class Transformer(nn.Module):
         self.blocks = nn.ModuleList(Block(width, heads, feedforward, query_attention) for _ in range(layers))
         self.final_norm = nn.LayerNorm(width)
 
+    def layers(self) -> list[Block]:
+        """The blocks, from the first to the last."""
+        return cast(list[Block], list(self.blocks))
+
     def forward(
         self, tokens: Float[Tensor, "batch tokens width"], num_context: int
     ) -> Float[Tensor, "batch query width"]:
         """The states of the queries, which follow the ``num_context`` tokens of the context."""
         last = len(self.blocks) - 1
-        for layer, block in enumerate(self.blocks):
+        for layer, block in enumerate(self.layers()):
             normed = block.attention_norm(tokens)
             memory = block.memory(normed[:, :num_context])
             if layer == last:  # nobody reads the context after this
@@ -62,7 +68,7 @@ class Transformer(nn.Module):
     def remember(self, context: Float[Tensor, "batch context width"]) -> list[KeysValues]:
         """What each layer keeps of a context."""
         memories = []
-        for block in self.blocks:
+        for block in self.layers():
             normed = block.attention_norm(context)
             memories.append(block.memory(normed))
             if len(memories) < len(self.blocks):
@@ -73,6 +79,6 @@ class Transformer(nn.Module):
         self, queries: Float[Tensor, "batch query width"], memories: list[KeysValues]
     ) -> Float[Tensor, "batch query width"]:
         """The states of queries against remembered contexts."""
-        for block, memory in zip(self.blocks, memories, strict=True):
+        for block, memory in zip(self.layers(), memories, strict=True):
             queries = block(queries, block.attention_norm(queries), memory, 0)
         return self.final_norm(queries)

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from typing import Protocol, cast
 
 import torch
 from jaxtyping import Float
@@ -60,6 +61,14 @@ def training_device(requested: str | None, group: Processes) -> torch.device:
     return torch.device("cuda", group.local_rank) if torch.cuda.is_available() else torch.device("cpu")
 
 
+class HasLoss(Protocol):
+    """A network that knows its loss on a batch: of each query."""
+
+    def loss(self, batch: Batch) -> Float[Tensor, "batch query"]:
+        """The loss of each query."""
+        ...
+
+
 class BatchLoss(nn.Module):
     """A network's loss as a module's forward pass: the form in which DistributedDataParallel sees it."""
 
@@ -69,7 +78,7 @@ class BatchLoss(nn.Module):
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
         """The sum over datasets and queries, divided by a constant."""
-        return self.network.loss(batch).sum() / self.divisor
+        return cast(HasLoss, self.network).loss(batch).sum() / self.divisor
 
 
 class StepLoss:

@@ -65,7 +65,7 @@ class Muon(Optimizer):
         nesterov = torch.stack(torch._foreach_lerp(gradients, averages, momentum))  # (matrices, rows, columns)
         rows, columns = nesterov.shape[1:]
         updates = orthogonalised(nesterov) * max(1.0, rows / columns) ** 0.5
-        torch._foreach_add_(parameters, updates.unbind(0), alpha=-lr)
+        torch._foreach_add_(tuple(parameters), updates.unbind(0), alpha=-lr)
 
 
 def orthogonalised(matrices: Float[Tensor, "matrices rows columns"]) -> Float[Tensor, "matrices rows columns"]:
