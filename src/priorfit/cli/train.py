@@ -7,7 +7,7 @@ import typer
 
 from priorfit import training
 from priorfit.cli.terminal import answers, errors, readable_interruption
-from priorfit.training.progress import display_for
+from priorfit.training.displays import display_for
 from priorfit.zoo import load
 
 

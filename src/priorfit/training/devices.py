@@ -9,7 +9,6 @@ from typing import Protocol, cast
 import torch
 from jaxtyping import Float
 from torch import Tensor, distributed, nn
-from torch.nn.parallel import DistributedDataParallel
 
 from priorfit.data import Batch
 
@@ -87,7 +86,8 @@ class StepLoss:
     def __init__(self, network: nn.Module, divisor: float, group: Processes) -> None:
         # DistributedDataParallel averages over processes, and each of them sees 1 / count of the micro-batches.
         module = BatchLoss(network, divisor / group.count)
-        self._module = module if group.count == 1 else DistributedDataParallel(module)
+        self._module = module if group.count == 1 else parallel(module)
+        self._count = group.count
 
     def __call__(self, batch: Batch) -> Float[Tensor, ""]:
         """The share of one micro-batch."""
@@ -95,6 +95,11 @@ class StepLoss:
 
     def unsynchronised(self, wait: bool) -> AbstractContextManager[object]:
         """Around all but the last micro-batch of a process: gradients are exchanged once a step."""
-        if wait and isinstance(self._module, DistributedDataParallel):
-            return self._module.no_sync()
-        return nullcontext()
+        return self._module.no_sync() if wait and self._count > 1 else nullcontext()  # pyright: ignore[reportCallIssue]
+
+
+def parallel(module: nn.Module) -> nn.Module:
+    """The module as one of several processes runs it."""
+    from torch.nn.parallel import DistributedDataParallel  # late: its import takes as long as all of ours
+
+    return DistributedDataParallel(module)

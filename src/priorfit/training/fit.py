@@ -3,13 +3,11 @@
 from pathlib import Path
 from typing import Literal
 
-from rich.console import Console
-
 from priorfit.errors import InputError
 from priorfit.network import PFN, NetworkSettings
 from priorfit.priors import Prior
 from priorfit.training.loop import RunOptions, train
-from priorfit.training.progress import Display, Silent, display_for
+from priorfit.training.progress import Display, Silent
 from priorfit.training.recipe import Budget, DataSettings, Recipe
 
 
@@ -62,5 +60,13 @@ def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to
         data=DataSettings(targets=targets),
     )
     options = RunOptions(folder=None if folder is None else Path(folder), device=device)
-    display: Display = display_for(Console(stderr=True)) if progress else Silent()
-    return train(recipe, options, display)
+    return train(recipe, options, screen() if progress else Silent())
+
+
+def screen() -> Display:
+    """What shows a run to the person who called `fit`."""
+    from rich.console import Console
+
+    from priorfit.training.displays import display_for
+
+    return display_for(Console(stderr=True))
