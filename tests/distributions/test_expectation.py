@@ -153,8 +153,8 @@ def test_more_nodes_see_peaks_narrower_than_the_target():
     target = Normal(number(0.0), number(0.5))
     marks = torch.cat([0.5 * REACH, 0.5 + 0.05 * REACH]).clamp(-6, 6)
     exact = integral(lambda y: target.log_prob(y).exp() * ppd.log_prob(y), marks)
-    torch.testing.assert_close(expected_log_prob(ppd, target, num_nodes=256), exact, rtol=0, atol=1e-8)
-    assert (expected_log_prob(ppd, target) - exact).abs() < 1e-2
+    torch.testing.assert_close(expected_log_prob(ppd, target, num_nodes=256), exact, rtol=0, atol=1e-6)
+    assert 1e-3 < (expected_log_prob(ppd, target) - exact).abs() < 0.05  # the limit that the docstring states
 
 
 def test_other_targets_are_taken_by_their_quantiles():
