@@ -1,4 +1,3 @@
-import jaxtyping
 import pytest
 import torch
 
@@ -168,14 +167,6 @@ def test_classes_are_read_as_integers_or_as_floats():
     ppd = model.condition(context_x, labels).predict(query_x)
     torch.testing.assert_close(ppd.probs, model.condition(context_x, labels.double()).predict(query_x).probs)
     torch.testing.assert_close(ppd.probs.sum(-1), torch.ones(3, 5, dtype=torch.float64))
-
-
-@pytest.fixture
-def as_users_run_it():
-    """Without the shape checks of the tests, which would speak before the library does."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 WRONG = {

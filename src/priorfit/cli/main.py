@@ -4,6 +4,7 @@ import sys
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 import priorfit
 from priorfit.cli.models import models
@@ -22,11 +23,12 @@ for command in (quickstart, train, predict, models):
     app.command()(command)
 
 
-def show_version(is_asked: bool) -> None:
+def show_version(is_asked: bool) -> bool:
     """Print the version and stop."""
     if is_asked:
         typer.echo(f"priorfit {priorfit.__version__}")
         raise typer.Exit
+    return is_asked
 
 
 @app.callback()
@@ -48,5 +50,5 @@ def run() -> None:
     except (PriorfitError, OSError, MemoryError) as error:
         if is_debug:
             raise
-        errors.print(f"[bold red]error:[/] {error}", highlight=False, soft_wrap=True)
+        errors.print(f"[bold red]error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
         sys.exit(1)

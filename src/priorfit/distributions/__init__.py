@@ -7,4 +7,5 @@ from priorfit.distributions.expectation import best_fit as best_fit
 from priorfit.distributions.expectation import expected_log_prob as expected_log_prob
 from priorfit.distributions.normal_mixture import NormalMixture as NormalMixture
 from priorfit.distributions.riemann import Riemann as Riemann
+from priorfit.distributions.stratified import stratified_log_prob as stratified_log_prob
 from priorfit.distributions.unbounded_riemann import UnboundedRiemann as UnboundedRiemann

@@ -10,7 +10,14 @@ from torch import Tensor, nn
 from torch.distributions import Bernoulli, Categorical, Distribution, Normal
 
 from priorfit.data import Classes, Outcome
-from priorfit.distributions import BoundedRiemann, NormalMixture, UnboundedRiemann, equal_mass_borders
+from priorfit.distributions import (
+    BoundedRiemann,
+    NormalMixture,
+    UnboundedRiemann,
+    equal_mass_borders,
+    expected_log_prob,
+    stratified_log_prob,
+)
 from priorfit.errors import InputError
 
 Parameters = Float[Tensor, "*batch query parameters"]
@@ -37,6 +44,12 @@ class Head(nn.Module, ABC):
     def forward(self, parameters: Parameters) -> Distribution:
         """The distribution of the network's numbers."""
         return self.distribution(self.refine(parameters))
+
+    def expected_log_prob(
+        self, ppd: Distribution, target: Distribution, drawn: Float[Tensor, "*batch query"]
+    ) -> Float[Tensor, "*batch query"]:
+        """E[log ppd(y)] under a target of which ``drawn`` is a draw; exact wherever there is a closed form."""
+        return expected_log_prob(ppd, target)
 
     def initial_bias(self) -> Float[Tensor, " parameters"]:
         """The parameters before any training."""
@@ -168,6 +181,13 @@ class MixtureOfNormals(Head):
         locations = torch.special.ndtri(middles)
         return torch.cat([torch.zeros(self.components), locations, torch.full((self.components,), -0.5)])
 
+    def expected_log_prob(
+        self, ppd: Distribution, target: Distribution, drawn: Float[Tensor, "*batch query"]
+    ) -> Float[Tensor, "*batch query"]:
+        """See `Head.expected_log_prob`: no closed form, so the draw and its companions."""
+        assert isinstance(target, Normal)  # the contract of `Batch.target` for real targets
+        return stratified_log_prob(ppd, target, drawn)
+
     def distribution(self, refined: Refined) -> Distribution:
         """See `Head.distribution`."""
         logits, location, log_scale = refined.chunk(3, dim=-1)
@@ -220,7 +240,7 @@ def default_head(outcome: Outcome) -> HeadSettings:
     """The head that `fit` takes where a recipe names none."""
     if isinstance(outcome, Classes):
         return SigmoidHead() if outcome.count == 2 else SoftmaxHead()
-    return RiemannHead()
+    return NormalMixtureHead()
 
 
 def at_least_float32(parameters: Parameters) -> Parameters:

@@ -8,8 +8,7 @@ from jaxtyping import Float, Num
 from torch import Tensor, nn
 
 from priorfit.data import Batch
-from priorfit.distributions import expected_log_prob
-from priorfit.errors import OutsideTrainingWarning
+from priorfit.errors import CheckpointError, OutsideTrainingWarning
 from priorfit.network.card import ModelCard
 from priorfit.network.embedding import target_encoder
 from priorfit.network.posterior import PFNPosterior
@@ -78,11 +77,10 @@ class PFN(nn.Module):
         """The Prior-Data NLL of each query: of its drawn y, or in expectation where ``batch.target`` is given."""
         units = self.scaling(batch.context_y)
         ppd = self.head(self(batch.context_x, units.inward(batch.context_y), batch.query_x))
+        query_y = units.inward(batch.query_y)
         if batch.target is None:
-            log_density = ppd.log_prob(units.inward(batch.query_y))
-        else:
-            log_density = expected_log_prob(ppd, units.inward_target(batch.target))
-        return units.log_scale - log_density
+            return units.log_scale - ppd.log_prob(query_y)
+        return units.log_scale - self.head.expected_log_prob(ppd, units.inward_target(batch.target), query_y)
 
     def condition(
         self, context_x: Num[Tensor, "*batch context features"], context_y: Num[Tensor, "*batch context"]
@@ -131,7 +129,12 @@ def load_pfn(path: str | Path) -> PFN:
     """Read a folder that `PFN.save` wrote; runs no code from it."""
     settings, task, card, weights = read_model(Path(path))
     model = PFN(settings, task, card)
-    model.load_state_dict(weights)
+    try:
+        model.load_state_dict(weights)
+    except RuntimeError as error:
+        raise CheckpointError(
+            f"the weights in {path} do not fit the network that its config describes: {error}"
+        ) from error
     return finished(model)
 
 

@@ -1,0 +1,33 @@
+import io
+
+from rich.console import Console
+
+from priorfit.training.displays import LiveBar, PlainLines, display_for
+from priorfit.training.progress import Reading
+
+READING = Reading(
+    step=5, steps=10, loss=-0.25, gap=0.125, datasets_per_second=1234.0, seconds=2.0, learning_rate=1e-3, skipped=1
+)
+
+
+def test_a_reading_says_loss_gap_speed_and_what_was_skipped():
+    assert str(READING) == "loss -0.250  gap 0.125  1,234 datasets/s  skipped 1"
+
+
+def test_without_a_terminal_lines_are_plain(monkeypatch):
+    monkeypatch.setattr("priorfit.training.displays.LINE_SECONDS", 0.0)
+    stream = io.StringIO()
+    display = display_for(Console(file=stream, width=200))
+    assert isinstance(display, PlainLines)
+    with display:
+        display.show(READING)
+    assert stream.getvalue() == "step 5/10  loss -0.250  gap 0.125  1,234 datasets/s  skipped 1  2 s left\n"
+
+
+def test_on_a_terminal_there_is_a_bar():
+    stream = io.StringIO()
+    display = display_for(Console(file=stream, width=200, force_terminal=True))
+    assert isinstance(display, LiveBar)
+    with display:
+        display.show(READING)
+    assert "step 5/10" in stream.getvalue() and "gap 0.125" in stream.getvalue()
