@@ -42,3 +42,12 @@ from priorfit.training import train as train
 from priorfit.zoo import load as load
 
 __version__ = _version("priorfit")
+
+
+def __getattr__(name: str) -> object:
+    """What needs an extra is loaded when it is asked for."""
+    if name == "plots":
+        import importlib
+
+        return importlib.import_module("priorfit.plots")
+    raise AttributeError(f"module 'priorfit' has no attribute {name!r}")

@@ -1,0 +1,64 @@
+from pathlib import Path
+
+import priorfit as pf
+
+PUBLIC = {
+    "Batch",
+    "BetaBernoulli",
+    "Binarized",
+    "Classes",
+    "Datasets",
+    "FourierEncoder",
+    "GaussianProcess",
+    "LinearEncoder",
+    "LinearRegression",
+    "Mixture",
+    "NetworkSettings",
+    "NormalHead",
+    "NormalInputs",
+    "NormalMixtureHead",
+    "PFN",
+    "PaddedFeatures",
+    "Posterior",
+    "Predictor",
+    "Prior",
+    "Real",
+    "Recipe",
+    "RiemannHead",
+    "SigmoidHead",
+    "SoftmaxHead",
+    "Standardized",
+    "UniformInputs",
+    "baselines",
+    "check_prior",
+    "distributions",
+    "exact",
+    "fit",
+    "load",
+    "metrics",
+    "prior",
+    "priors",
+    "read_recipe",
+    "seeded",
+    "train",
+}
+
+
+def test_the_public_names_are_these():
+    """A change of this list is an entry of the changelog."""
+    found = {name for name in vars(pf) if not name.startswith("_")}
+    files = {path.stem for path in Path(pf.__file__).parent.iterdir()} - {
+        "baselines",
+        "distributions",
+        "metrics",
+        "priors",
+    }
+    assert found - files == PUBLIC
+
+
+def test_plots_are_loaded_when_they_are_asked_for():
+    assert pf.plots.plot_predictive is not None
+
+
+def test_a_name_that_does_not_exist_is_an_attribute_error():
+    assert not hasattr(pf, "nonsense")
