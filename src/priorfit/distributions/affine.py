@@ -28,7 +28,9 @@ def affine(distribution: Distribution, scale: Factor, shift: Factor) -> Distribu
     >>> moved.borders, moved.probs
     (tensor([-5., -1.,  1.]), tensor([0.2000, 0.8000]))
     """
-    like = distribution.mean.detach()
+    if not isinstance(distribution, Normal | NormalMixture | BoundedRiemann | UnboundedRiemann):
+        raise InputError(f"affine knows Riemann distributions, Normal and NormalMixture; got {distribution}.")
+    like = distribution.logits if isinstance(distribution, BoundedRiemann | UnboundedRiemann) else distribution.loc
     scale, shift = (torch.as_tensor(factor, dtype=like.dtype, device=like.device) for factor in (scale, shift))
     if not bool((torch.isfinite(scale) & (scale != 0)).all() & torch.isfinite(shift).all()):
         raise InputError(
@@ -42,7 +44,7 @@ def affine(distribution: Distribution, scale: Factor, shift: Factor) -> Distribu
 
 @singledispatch
 def _mapped(distribution: Distribution, scale: Float[Tensor, "..."], shift: Float[Tensor, "..."]) -> Distribution:
-    raise InputError(f"affine knows Riemann distributions, Normal and NormalMixture; got {distribution}.")
+    raise NotImplementedError
 
 
 @_mapped.register(BoundedRiemann)

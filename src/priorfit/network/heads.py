@@ -85,7 +85,8 @@ class RiemannHead(HeadSettings):
         else:
             borders = equal_mass_borders(sample, self.num_buckets)
         family = UnboundedRiemann if self.tails == "half-normal" else BoundedRiemann
-        return SmoothBars(borders, family) if self.shape == "smooth" else PlainBars(borders, family)
+        bars = PlainBars(borders, family)
+        return SmoothBars(bars) if self.shape == "smooth" else bars
 
 
 class PlainBars(Head):
@@ -109,21 +110,16 @@ class PlainBars(Head):
 class SmoothBars(Head):
     """Free logits for the bars plus -(centre - mu)^2 / (2 sigma^2) + log width, with predicted mu and sigma."""
 
-    borders: Tensor
-
-    def __init__(
-        self, borders: Float[Tensor, " borders"], family: type[BoundedRiemann] | type[UnboundedRiemann]
-    ) -> None:
+    def __init__(self, bars: PlainBars) -> None:
         super().__init__()
-        self.family = family
-        self.num_parameters = len(borders) + 1
-        self.register_buffer("borders", borders)
+        self.bars = bars
+        self.num_parameters = bars.num_parameters + 2
 
     def refine(self, parameters: Parameters) -> Refined:
         """See `Head.refine`."""
         parameters = at_least_float32(parameters)
-        free, location, log_scale = parameters.split([self.num_parameters - 2, 1, 1], dim=-1)
-        borders = self.borders.to(parameters.dtype)
+        free, location, log_scale = parameters.split([self.bars.num_parameters, 1, 1], dim=-1)
+        borders = self.bars.borders.to(parameters.dtype)
         centres, widths = (borders[1:] + borders[:-1]) / 2, borders.diff()
         standard = (centres - location) * torch.exp(-log_scale.clamp(*LOG_SCALE_RANGE))
         shape = (-0.5 * standard.square()).clamp_min(-60.0)  # beyond, the free logits alone decide
@@ -131,7 +127,7 @@ class SmoothBars(Head):
 
     def distribution(self, refined: Refined) -> Distribution:
         """See `Head.distribution`."""
-        return self.family(self.borders, refined, validate_args=False)
+        return self.bars.distribution(refined)
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,10 @@ class NetworkSettings:
     ``target_scaling="context"`` shows the network targets in units of each context, and maps the density back.
     """
 
-    width: int = 128
+    width: int = 64
     layers: int = 6
     heads: int = 4
-    feedforward: int = 256
+    feedforward: int = 128
     encoder: InputEncoder | None = None
     head: HeadSettings | None = None
     query_attention: QueryAttention = "sink"

@@ -1,11 +1,14 @@
 """Algorithm 1 of the paper: draw datasets, reveal n points, predict the others, descend."""
 
+import math
 import platform
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
+from jaxtyping import Num
+from torch import Tensor
 
 from priorfit.errors import TrainingError
 from priorfit.network import PFN, ModelCard, Task, finished
@@ -165,7 +168,7 @@ def start_network(recipe: Recipe, start: PFN | None) -> PFN:
     prior = recipe.prior
     task = Task(prior.num_features, prior.outcome, prior.inputs.range)
     with seeded(recipe.seed, SAMPLE_STREAM):
-        sample = prior.sample(target_sample_size(recipe.num_points), recipe.num_points).y
+        sample = target_sample(recipe)
     with seeded(recipe.seed, WEIGHT_STREAM):
         network = PFN(recipe.network, task, target_sample=sample)
     if start is not None:
@@ -173,9 +176,11 @@ def start_network(recipe: Recipe, start: PFN | None) -> PFN:
     return network
 
 
-def target_sample_size(num_points: int, targets: int = 200_000) -> int:
-    """How many datasets give enough targets to lay buckets over."""
-    return min(20_000, max(500, targets // num_points))
+def target_sample(recipe: Recipe, num_targets: int = 200_000, chunk: int = 256) -> Num[Tensor, "datasets points"]:
+    """Targets of the prior, to take units from and to lay buckets over; few points of many datasets."""
+    points = min(recipe.num_points, 128)
+    chunks = range(math.ceil(num_targets / points / chunk))
+    return torch.cat([recipe.prior.sample(chunk, points).y for _ in chunks])
 
 
 def copy_weights(start: PFN, network: PFN) -> None:

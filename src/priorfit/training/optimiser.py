@@ -80,7 +80,8 @@ def orthogonalised(matrices: Float[Tensor, "matrices rows columns"]) -> Float[Te
     x = matrices / (matrices.norm(dim=(1, 2), keepdim=True) + 1e-7)
     for _ in range(5):
         gram = x @ x.mT
-        x = 3.4445 * x + (-4.7750 * gram + 2.0315 * gram @ gram) @ x
+        polynomial = torch.baddbmm(gram, gram, gram, beta=-4.7750, alpha=2.0315)
+        x = torch.baddbmm(x, polynomial, x, beta=3.4445)
     return x
 
 
@@ -96,7 +97,8 @@ class Optimisers:
         others = [weight for name, weight in named if name not in chosen]
         self.parameters = [weight for _, weight in named]
         self.clip = settings.clip
-        self.members: dict[str, Optimizer] = {"adam": Adam(others, lr=settings.learning_rate, betas=(0.9, 0.98))}
+        adam = Adam(others, lr=settings.learning_rate, betas=(0.9, 0.98), fused=True)
+        self.members: dict[str, Optimizer] = {"adam": adam}
         if matrices:
             self.members["muon"] = Muon(matrices, lr=settings.learning_rate * settings.muon_factor)
         self._base_rates = {name: member.param_groups[0]["lr"] for name, member in self.members.items()}
