@@ -85,7 +85,7 @@ def test_a_command_that_cannot_be_read_fails_without_a_trace(
     assert exit_code(monkeypatch, *arguments) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert "Error" in err and "Traceback" not in err
+    assert err.startswith("error: ") and err.endswith("\n") and err.count("\n") == 1
 
 
 def test_an_unknown_model_is_one_line_and_a_failure(

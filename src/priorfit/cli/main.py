@@ -1,7 +1,7 @@
 """The command line: parse, call one function, print."""
 
 import sys
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 from rich.markup import escape
@@ -16,7 +16,6 @@ from priorfit.errors import PriorfitError
 
 app = typer.Typer(
     help="Turn any prior you can sample from into a network that does Bayesian inference in one forward pass.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
 for command in (quickstart, train, predict, models):
@@ -41,14 +40,24 @@ def options(
     """Options of every command."""
 
 
+UsageError: type[Exception] = typer.BadParameter.__bases__[0]  # typer does not export it
+
+
 def run() -> None:
-    """The entry point: an error of ours, of the file system or of memory is one line and a non-zero exit."""
+    """The entry point: every error that a user can make or meet is one line and a non-zero exit."""
     is_debug = "--debug" in sys.argv
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]  # before or behind the command
     try:
-        app(arguments)
-    except (PriorfitError, OSError, MemoryError) as error:
+        sys.exit(app(arguments or ["--help"], standalone_mode=False))
+    except (PriorfitError, OSError, MemoryError, UsageError) as error:
         if is_debug:
             raise
-        errors.print(f"[bold red]error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
-        sys.exit(1)
+        errors.print(f"[bold red]error:[/] {escape(sentence(error))}", highlight=False, soft_wrap=True)
+        sys.exit(2 if isinstance(error, UsageError) else 1)
+
+
+def sentence(error: BaseException) -> str:
+    """An error on one line; a wrong call also says where to look."""
+    if isinstance(error, UsageError):
+        return f"{cast(typer.BadParameter, error).format_message().rstrip('.')}. See priorfit --help, or --help behind a command."
+    return " ".join(str(error).split())
