@@ -59,5 +59,6 @@ def run() -> None:
 def sentence(error: BaseException) -> str:
     """An error on one line; a wrong call also says where to look."""
     if isinstance(error, UsageError):
-        return f"{cast(typer.BadParameter, error).format_message().rstrip('.')}. See priorfit --help, or --help behind a command."
+        message = cast(typer.BadParameter, error).format_message()
+        return f"{message.rstrip('.')}. See priorfit --help, or --help behind a command."
     return " ".join(str(error).split())
