@@ -32,7 +32,11 @@ def quickstart(
     from priorfit.plots import plot_panels  # needs an extra: missed before minutes of training, not behind them
 
     prior = GaussianProcess(num_features=1, kernel="rbf", lengthscale=0.3, outputscale=1.0, noise=1e-4)
-    errors.print(f"Fitting a network to {prior} for {minutes:g} minutes ...", highlight=False)
+    errors.print(
+        f"Fitting a network to a Gaussian process (RBF, lengthscale 0.3, noise 1e-4, up to 24 points) for {minutes:g} "
+        f"minutes on {targets} targets ...",
+        highlight=False,
+    )
     with readable_interruption():
         model = fit(prior, num_points=24, minutes=minutes, seed=seed, targets=targets)
     reference = exact(prior)

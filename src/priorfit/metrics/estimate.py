@@ -30,4 +30,4 @@ class Estimate:
 
     def __str__(self) -> str:
         """The mean and the half-width: 1.234 ± 0.012."""
-        return f"{self.mean:.3f} ± {self.half_width:.3f}"
+        return f"{self.mean:z.3f} ± {self.half_width:.3f}"
