@@ -10,6 +10,7 @@ PUBLIC = {
     "Datasets",
     "FourierEncoder",
     "GaussianProcess",
+    "HyperGaussianProcess",
     "LinearEncoder",
     "LinearRegression",
     "Mixture",

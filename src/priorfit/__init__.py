@@ -25,6 +25,7 @@ from priorfit.predictor import Predictor as Predictor
 from priorfit.priors import BetaBernoulli as BetaBernoulli
 from priorfit.priors import Binarized as Binarized
 from priorfit.priors import GaussianProcess as GaussianProcess
+from priorfit.priors import HyperGaussianProcess as HyperGaussianProcess
 from priorfit.priors import LinearRegression as LinearRegression
 from priorfit.priors import Mixture as Mixture
 from priorfit.priors import NormalInputs as NormalInputs

@@ -7,6 +7,8 @@ from priorfit.data import Classes, Real
 from priorfit.priors.beta_bernoulli import BetaBernoulli as BetaBernoulli
 from priorfit.priors.function import FunctionPrior as FunctionPrior
 from priorfit.priors.gaussian_process import GaussianProcess as GaussianProcess
+from priorfit.priors.hyper_gaussian_process import Gamma as Gamma
+from priorfit.priors.hyper_gaussian_process import HyperGaussianProcess as HyperGaussianProcess
 from priorfit.priors.inputs import Inputs as Inputs
 from priorfit.priors.inputs import MixtureInputs as MixtureInputs
 from priorfit.priors.inputs import NormalInputs as NormalInputs
@@ -26,10 +28,12 @@ PRIORS: Mapping[str, type] = MappingProxyType(
             Binarized,
             FunctionPrior,
             GaussianProcess,
+            HyperGaussianProcess,
             LinearRegression,
             Mixture,
             PaddedFeatures,
             Standardized,
+            Gamma,
             MixtureInputs,
             NormalInputs,
             UniformInputs,
