@@ -3,7 +3,9 @@ from pathlib import Path
 import priorfit as pf
 
 PUBLIC = {
+    "ArchitecturePrior",
     "Batch",
+    "BayesianNetwork",
     "BetaBernoulli",
     "Binarized",
     "Classes",

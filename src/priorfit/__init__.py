@@ -22,6 +22,8 @@ from priorfit.network import SigmoidHead as SigmoidHead
 from priorfit.network import SoftmaxHead as SoftmaxHead
 from priorfit.predictor import Posterior as Posterior
 from priorfit.predictor import Predictor as Predictor
+from priorfit.priors import ArchitecturePrior as ArchitecturePrior
+from priorfit.priors import BayesianNetwork as BayesianNetwork
 from priorfit.priors import BetaBernoulli as BetaBernoulli
 from priorfit.priors import Binarized as Binarized
 from priorfit.priors import GaussianProcess as GaussianProcess

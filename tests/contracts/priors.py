@@ -4,14 +4,20 @@ import torch
 
 from priorfit.data import Classes
 from priorfit.priors import (
+    ArchitecturePrior,
+    BayesianNetwork,
+    Beta,
     BetaBernoulli,
     Binarized,
+    Constant,
+    GammaRange,
     GaussianProcess,
     HyperGaussianProcess,
     LinearRegression,
     Mixture,
     NormalInputs,
     PaddedFeatures,
+    ScaledBeta,
     Standardized,
     UniformInputs,
 )
@@ -39,6 +45,14 @@ def stripes(x):
     return (torch.rand(len(x), 1) * 10 * x[..., 0] + torch.rand(len(x), 1)).floor() % 2
 
 
+ARCHITECTURES = ArchitecturePrior(
+    layers=Constant(3),
+    width=ScaledBeta(1.1, 1.3, maximum=9, minimum=3),
+    noise_scale=GammaRange(k=(1.5, 5.0), theta=(0.01, 0.1)),
+    sparsity=Beta(1.1, 4.0),
+    activations=("tanh", "relu"),
+)
+
 PRIORS = {
     "gp": GaussianProcess(),
     "gp_matern12_noisy": GaussianProcess(num_features=3, kernel="matern12", noise=4.0),
@@ -46,6 +60,11 @@ PRIORS = {
     "hyper_gp": HyperGaussianProcess(num_features=2),
     "linear": LinearRegression(num_features=3),
     "beta_bernoulli": BetaBernoulli(alpha=2.0, beta=1.0),
+    "network": BayesianNetwork(hidden=(6, 4), activation="tanh"),
+    "network_of_classes": BayesianNetwork(num_features=2, outcome=Classes(3)),
+    "labels_of_any_architecture": PaddedFeatures(
+        Binarized(BayesianNetwork(architecture=ARCHITECTURES), num_reference=8), max_features=4
+    ),
     "function": damped_waves,
     "function_of_classes": three_classes,
     "mixture": Mixture([GaussianProcess(), LinearRegression(inputs=UniformInputs())], weights=[0.3, 0.7]),

@@ -4,6 +4,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from priorfit.data import Classes, Real
+from priorfit.priors.architectures import ArchitecturePrior as ArchitecturePrior
+from priorfit.priors.architectures import Beta as Beta
+from priorfit.priors.architectures import Constant as Constant
+from priorfit.priors.architectures import GammaRange as GammaRange
+from priorfit.priors.architectures import ScaledBeta as ScaledBeta
+from priorfit.priors.bayesian_network import BayesianNetwork as BayesianNetwork
 from priorfit.priors.beta_bernoulli import BetaBernoulli as BetaBernoulli
 from priorfit.priors.function import FunctionPrior as FunctionPrior
 from priorfit.priors.gaussian_process import GaussianProcess as GaussianProcess
@@ -24,6 +30,7 @@ PRIORS: Mapping[str, type] = MappingProxyType(
     {
         cls.__name__: cls
         for cls in (
+            BayesianNetwork,
             BetaBernoulli,
             Binarized,
             FunctionPrior,
@@ -37,6 +44,11 @@ PRIORS: Mapping[str, type] = MappingProxyType(
             MixtureInputs,
             NormalInputs,
             UniformInputs,
+            ArchitecturePrior,
+            Beta,
+            Constant,
+            GammaRange,
+            ScaledBeta,
             Classes,
             Real,
         )
