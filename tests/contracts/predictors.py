@@ -1,13 +1,30 @@
 """Every predictor with a prior whose datasets it can answer: a new one is a new line here."""
 
+import torch
+
 from priorfit.baselines import ExactBetaBernoulli, ExactGP, ExactLinear
+from priorfit.data import Real
+from priorfit.network import PFN, NetworkSettings, Task, finished
 from priorfit.priors import BetaBernoulli, GaussianProcess, LinearRegression
+from priorfit.seeding import seeded
 
 GP = GaussianProcess(num_features=2, kernel="matern32", lengthscale=0.4, noise=1e-3)
 LINEAR = LinearRegression(num_features=3)
 COINS = BetaBernoulli(alpha=2.0, beta=1.0)
 
+
+def shaken_network() -> PFN:
+    """A network of random weights: the contract asks nothing of what it has learned."""
+    with seeded(0):
+        sample = GP.sample(100, 20).y
+        network = PFN(NetworkSettings(width=16, layers=2, heads=2), Task(2, Real(), (0.0, 1.0)), target_sample=sample)
+        for weight in network.parameters():
+            weight.data.add_(0.2 * torch.randn_like(weight))
+    return finished(network)
+
+
 PREDICTORS = {
+    "pfn": (shaken_network(), GP),
     "exact_gp": (ExactGP(GP), GP),
     "exact_linear": (ExactLinear(LINEAR), LINEAR),
     "exact_beta_bernoulli": (ExactBetaBernoulli(COINS), COINS),

@@ -215,3 +215,14 @@ def test_an_affine_map_changes_variables(case, scale):
     torch.testing.assert_close(moved.mean, scales * ppd.mean + shifts)
     torch.testing.assert_close(moved.stddev, scales.abs() * ppd.stddev, rtol=1e-6, atol=0)
     torch.testing.assert_close(moved.entropy(), ppd.entropy() + scales.abs().log(), rtol=0, atol=1e-8)
+
+
+@every_case
+def test_values_broadcast_along_batch_axes_of_size_one(case):
+    ppd = case.distribution()
+    single = ppd.expand((1, *ppd.batch_shape))
+    values = ppd.icdf(column(LEVELS, ppd))  # (levels, *batch)
+    for function in ("log_prob", "cdf"):
+        torch.testing.assert_close(getattr(single, function)(values), getattr(ppd, function)(values))
+    levels = column(LEVELS, ppd).expand(-1, *ppd.batch_shape)
+    torch.testing.assert_close(single.icdf(levels), values)

@@ -129,8 +129,15 @@ class Riemann(Distribution, ABC):
         expanded._validate_args = self._validate_args
         return expanded
 
+    def _broadcast(self, value: Float[Tensor, "..."]) -> "Riemann":
+        """Itself, expanded along batch axes of size 1 where values have more."""
+        shape = torch.broadcast_shapes(value.shape, self.batch_shape)
+        shape = shape[len(shape) - len(self.batch_shape) :]
+        return self if shape == self.batch_shape else self.expand(shape)
+
     def log_prob(self, value: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
         """See `Distribution.log_prob`; -inf outside the support."""
+        self = self._broadcast(value)
         points, shape = points_last(value.to(self.logits.dtype), self.batch_shape)
         index = bucket_of(self.borders[..., 1:-1], points, side="right")
         log_prob = self.log_probs.gather(-1, index) + self._log_density_within(points, index)
@@ -138,6 +145,7 @@ class Riemann(Distribution, ABC):
 
     def cdf(self, value: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
         """See `Distribution.cdf`."""
+        self = self._broadcast(value)
         points, shape = points_last(value.to(self.logits.dtype), self.batch_shape)
         index = bucket_of(self.borders[..., 1:-1], points, side="right")
         within = self.probs.gather(-1, index) * self._cdf_within(points, index)
@@ -145,6 +153,7 @@ class Riemann(Distribution, ABC):
 
     def icdf(self, value: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
         """See `Distribution.icdf`; the levels 0 and 1 give the ends of the support, others outside (0, 1) NaN."""
+        self = self._broadcast(value)
         levels, shape = points_last(value.to(self.logits.dtype), self.batch_shape)
         inside = (levels > 0) & (levels < 1)
         safe = torch.where(inside, levels, 0.5)  # keeps infinite derivatives out of what is not selected below

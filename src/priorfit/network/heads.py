@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Num
 from torch import Tensor, nn
 from torch.distributions import Bernoulli, Categorical, Distribution, Normal
 
@@ -46,7 +46,7 @@ class Head(nn.Module, ABC):
         return self.distribution(self.refine(parameters))
 
     def expected_log_prob(
-        self, ppd: Distribution, target: Distribution, drawn: Float[Tensor, "*batch query"]
+        self, ppd: Distribution, target: Distribution, drawn: Num[Tensor, "*batch query"]
     ) -> Float[Tensor, "*batch query"]:
         """E[log ppd(y)] under a target of which ``drawn`` is a draw; exact wherever there is a closed form."""
         return expected_log_prob(ppd, target)
@@ -178,7 +178,7 @@ class MixtureOfNormals(Head):
         return torch.cat([torch.zeros(self.components), locations, torch.full((self.components,), -0.5)])
 
     def expected_log_prob(
-        self, ppd: Distribution, target: Distribution, drawn: Float[Tensor, "*batch query"]
+        self, ppd: Distribution, target: Distribution, drawn: Num[Tensor, "*batch query"]
     ) -> Float[Tensor, "*batch query"]:
         """See `Head.expected_log_prob`: no closed form, so the draw and its companions."""
         assert isinstance(target, Normal)  # the contract of `Batch.target` for real targets

@@ -10,6 +10,10 @@ from priorfit.network.embedding import FourierEncoder, InputEncoder, LinearEncod
 from priorfit.network.heads import HeadSettings, default_head
 
 
+MOST_FOURIER_FEATURES = 8
+"""Beyond, random projections of the inputs tell the network little; it gets the inputs themselves."""
+
+
 @dataclass(frozen=True)
 class Task:
     """What a network is for: the shape of its inputs, the kind of its targets, where inputs lie."""
@@ -42,10 +46,11 @@ class NetworkSettings:
             raise InputError(f"width must be a multiple of heads; got width={self.width}, heads={self.heads}.")
 
     def encoder_for(self, task: Task) -> InputEncoder:
-        """The encoder named, or Fourier features where the range of few inputs is known."""
+        """The encoder named, or Fourier features where there are few inputs and their range is known."""
         if self.encoder is not None:
             return self.encoder
-        return LinearEncoder() if task.input_range is None else FourierEncoder()
+        is_fourier = task.input_range is not None and task.num_features <= MOST_FOURIER_FEATURES
+        return FourierEncoder() if is_fourier else LinearEncoder()
 
     def head_for(self, task: Task) -> HeadSettings:
         """The head named, or the default of the outcome."""
