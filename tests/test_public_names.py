@@ -31,6 +31,7 @@ PUBLIC = {
     "SigmoidHead",
     "SoftmaxHead",
     "Standardized",
+    "Strokes",
     "UniformInputs",
     "baselines",
     "check_prior",

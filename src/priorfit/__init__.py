@@ -34,6 +34,7 @@ from priorfit.priors import NormalInputs as NormalInputs
 from priorfit.priors import PaddedFeatures as PaddedFeatures
 from priorfit.priors import Prior as Prior
 from priorfit.priors import Standardized as Standardized
+from priorfit.priors import Strokes as Strokes
 from priorfit.priors import UniformInputs as UniformInputs
 from priorfit.priors.checks import check_prior as check_prior
 from priorfit.priors.function import prior as prior

@@ -19,6 +19,7 @@ from priorfit.priors import (
     PaddedFeatures,
     ScaledBeta,
     Standardized,
+    Strokes,
     UniformInputs,
 )
 from priorfit.priors.function import prior
@@ -80,4 +81,6 @@ PRIORS = {
         max_features=5,
         min_features=2,
     ),
+    "strokes": Strokes(num_ways=3, image_size=12),
+    "strokes_of_shots": Strokes(num_ways=3, num_shots=8, image_size=8),
 }

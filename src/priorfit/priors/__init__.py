@@ -22,6 +22,7 @@ from priorfit.priors.inputs import UniformInputs as UniformInputs
 from priorfit.priors.linear import LinearRegression as LinearRegression
 from priorfit.priors.mixture import Mixture as Mixture
 from priorfit.priors.prior import Prior as Prior
+from priorfit.priors.strokes import Strokes as Strokes
 from priorfit.priors.wrappers import Binarized as Binarized
 from priorfit.priors.wrappers import PaddedFeatures as PaddedFeatures
 from priorfit.priors.wrappers import Standardized as Standardized
@@ -40,6 +41,7 @@ PRIORS: Mapping[str, type] = MappingProxyType(
             Mixture,
             PaddedFeatures,
             Standardized,
+            Strokes,
             Gamma,
             MixtureInputs,
             NormalInputs,
