@@ -2,15 +2,16 @@
 
 import torch
 
-from priorfit.baselines import ExactBetaBernoulli, ExactGP, ExactLinear
+from priorfit.baselines import ExactBetaBernoulli, ExactGP, ExactLinear, HyperGPOracle
 from priorfit.data import Real
 from priorfit.network import PFN, NetworkSettings, Task, finished
-from priorfit.priors import BetaBernoulli, GaussianProcess, LinearRegression
+from priorfit.priors import BetaBernoulli, GaussianProcess, HyperGaussianProcess, LinearRegression
 from priorfit.seeding import seeded
 
 GP = GaussianProcess(num_features=2, kernel="matern32", lengthscale=0.4, noise=1e-3)
 LINEAR = LinearRegression(num_features=3)
 COINS = BetaBernoulli(alpha=2.0, beta=1.0)
+HYPER_GP = HyperGaussianProcess(num_features=2)
 
 
 def shaken_network() -> PFN:
@@ -28,4 +29,5 @@ PREDICTORS = {
     "exact_gp": (ExactGP(GP), GP),
     "exact_linear": (ExactLinear(LINEAR), LINEAR),
     "exact_beta_bernoulli": (ExactBetaBernoulli(COINS), COINS),
+    "hyper_gp_oracle": (HyperGPOracle(HYPER_GP, num_samples=300), HYPER_GP),
 }

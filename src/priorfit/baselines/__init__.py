@@ -4,3 +4,4 @@ from priorfit.baselines.exact import exact as exact
 from priorfit.baselines.exact_beta_bernoulli import ExactBetaBernoulli as ExactBetaBernoulli
 from priorfit.baselines.exact_gp import ExactGP as ExactGP
 from priorfit.baselines.exact_linear import ExactLinear as ExactLinear
+from priorfit.baselines.hyper_gp_oracle import HyperGPOracle as HyperGPOracle

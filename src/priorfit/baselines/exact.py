@@ -19,6 +19,8 @@ def exact(prior: Prior) -> Predictor | None:
     >>> exact(GaussianProcess(lengthscale=0.3)).gp.lengthscale
     0.3
     """
+    # A HyperGaussianProcess has none either: the HyperGPOracle has a Monte Carlo error, and an entropy of thousands of
+    # components costs their square, so that no progress bar and no gap could use it.
     return None
 
 
