@@ -10,6 +10,7 @@ PUBLIC = {
     "Binarized",
     "Classes",
     "Datasets",
+    "Empirical",
     "FourierEncoder",
     "GaussianProcess",
     "HyperGaussianProcess",

@@ -26,6 +26,7 @@ from priorfit.priors import ArchitecturePrior as ArchitecturePrior
 from priorfit.priors import BayesianNetwork as BayesianNetwork
 from priorfit.priors import BetaBernoulli as BetaBernoulli
 from priorfit.priors import Binarized as Binarized
+from priorfit.priors import Empirical as Empirical
 from priorfit.priors import GaussianProcess as GaussianProcess
 from priorfit.priors import HyperGaussianProcess as HyperGaussianProcess
 from priorfit.priors import LinearRegression as LinearRegression

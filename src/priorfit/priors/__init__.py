@@ -11,6 +11,7 @@ from priorfit.priors.architectures import GammaRange as GammaRange
 from priorfit.priors.architectures import ScaledBeta as ScaledBeta
 from priorfit.priors.bayesian_network import BayesianNetwork as BayesianNetwork
 from priorfit.priors.beta_bernoulli import BetaBernoulli as BetaBernoulli
+from priorfit.priors.empirical import Empirical as Empirical
 from priorfit.priors.function import FunctionPrior as FunctionPrior
 from priorfit.priors.gaussian_process import GaussianProcess as GaussianProcess
 from priorfit.priors.hyper_gaussian_process import Gamma as Gamma
@@ -34,6 +35,7 @@ PRIORS: Mapping[str, type] = MappingProxyType(
             BayesianNetwork,
             BetaBernoulli,
             Binarized,
+            Empirical,
             FunctionPrior,
             GaussianProcess,
             HyperGaussianProcess,
