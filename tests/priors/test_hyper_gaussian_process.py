@@ -36,7 +36,7 @@ def test_the_log_density_of_a_gamma_equals_scipys():
     torch.testing.assert_close(Gamma(1e-4, 3.0).log_prob(values), expected)
 
 
-def test_the_default_noise_is_the_floor_but_for_one_dataset_in_seven_hundred():
+def test_the_default_noise_is_the_floor_but_for_about_one_dataset_in_750():
     with seeded(1):
         noise = HyperGaussianProcess().hyperparameters(400_000).noise
     share = float((noise > 2e-6).double().mean())
