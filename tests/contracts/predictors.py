@@ -2,10 +2,11 @@
 
 import torch
 
-from priorfit.baselines import ExactBetaBernoulli, ExactGP, ExactLinear, HyperGPOracle
+from priorfit.baselines import CollapsedBNN, ExactBetaBernoulli, ExactGP, ExactLinear, HyperGPOracle
 from priorfit.data import Real
 from priorfit.network import PFN, NetworkSettings, Task, finished
 from priorfit.priors import BetaBernoulli, GaussianProcess, HyperGaussianProcess, LinearRegression
+from priorfit.priors.bayesian_network import SMALL
 from priorfit.seeding import seeded
 
 GP = GaussianProcess(num_features=2, kernel="matern32", lengthscale=0.4, noise=1e-3)
@@ -30,4 +31,5 @@ PREDICTORS = {
     "exact_linear": (ExactLinear(LINEAR), LINEAR),
     "exact_beta_bernoulli": (ExactBetaBernoulli(COINS), COINS),
     "hyper_gp_oracle": (HyperGPOracle(HYPER_GP, num_samples=300), HYPER_GP),
+    "collapsed_bnn": (CollapsedBNN(SMALL, num_samples=1024), SMALL),
 }
