@@ -38,6 +38,14 @@ class Processes:
         distributed.broadcast_object_list(box, src=0)
         return box[0]
 
+    def any_of(self, is_so: bool) -> bool:
+        """Whether it is so in any process; all must ask together."""
+        if self.count == 1:
+            return is_so
+        answer = torch.tensor(int(is_so), device="cuda" if distributed.get_backend() == "nccl" else "cpu")
+        distributed.all_reduce(answer, distributed.ReduceOp.MAX)
+        return bool(answer)
+
 
 @contextmanager
 def processes() -> Iterator[Processes]:

@@ -76,6 +76,8 @@ class Run:
             if self.folder is None:
                 raise TrainingError("a run is resumed from its folder; none was given.")
             saved = self.folder.load()
+            if self.group.is_first:
+                self.folder.drop_metrics_after(saved.step)
             if saved.config["recipe"] != self.recipe.description():
                 raise TrainingError(
                     f"the run in {self.folder.path} was started with another recipe. Resume it with its own, or "
@@ -104,10 +106,11 @@ class Run:
             result = trainer.take_step()
             self.seconds = time.perf_counter() - started
             self._report(result, display)
-            if time.perf_counter() - saved_at >= self.options.checkpoint_seconds or request.is_made:
+            is_stopping = self.group.any_of(request.is_made)  # the signal may reach processes at different steps
+            if time.perf_counter() - saved_at >= self.options.checkpoint_seconds or is_stopping:
                 self._save()
                 saved_at = time.perf_counter()
-            if request.is_made:
+            if is_stopping:
                 where = "" if self.folder is None else f"; it is saved in {self.folder.path}, go on with --resume"
                 raise Interrupted(f"stopped after step {trainer.step} of {trainer.steps}{where}.")
 

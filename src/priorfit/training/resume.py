@@ -1,7 +1,6 @@
 """A run on disk: its newest checkpoint, its metrics, and the way back in."""
 
 import json
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,10 +41,9 @@ class RunFolder:
         save_folder(self.checkpoint, groups, state.config | {"progress": progress})
 
     def load(self) -> SavedState:
-        """The newest state; metrics of later steps, which the run will repeat, are dropped."""
+        """The newest state."""
         groups, config = load_folder(self.checkpoint, ("model", "optimiser", "averaged"))
         progress = config.pop("progress")
-        self._drop_metrics_after(progress["step"])
         return SavedState(
             **progress,
             network=groups["model"],
@@ -62,16 +60,13 @@ class RunFolder:
             )
         self.path.mkdir(parents=True, exist_ok=True)
 
-    def clear_checkpoint(self) -> None:
-        """Remove the state of a finished run; its model stays."""
-        shutil.rmtree(self.checkpoint, ignore_errors=True)
-
     def log(self, row: dict[str, Any]) -> None:
         """Append a row to ``metrics.jsonl``."""
         with self.metrics.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
 
-    def _drop_metrics_after(self, step: int) -> None:
+    def drop_metrics_after(self, step: int) -> None:
+        """Forget the metrics of later steps, which a resumed run will repeat."""
         if self.metrics.exists():
             rows = [line for line in self.metrics.read_text(encoding="utf-8").splitlines() if is_until(line, step)]
             write_atomically(self.metrics, "".join(f"{row}\n" for row in rows))
