@@ -133,7 +133,7 @@ def test_a_function_is_described_but_not_built():
         "name": "waves",
         "doc": "Waves.",
     }
-    with pytest.raises(RecipeError, match=r"its function is Python code.*Pass the object itself \(waves\)"):
+    with pytest.raises(RecipeError, match=r"does not hold its function.*Pass the object itself \(waves\)"):
         build(description, PRIORS)
 
 

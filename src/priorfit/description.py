@@ -96,8 +96,8 @@ def _check_names(cls: type, values: Mapping[str, Any], where: str) -> None:
     hidden = [field.name for field in _own_fields(cls) if not _is_described(field)]
     if hidden:
         raise RecipeError(
-            f"{_prefix(where)}a {cls.__name__} cannot be built from its description: its {hidden[0]} is Python "
-            f"code, which no file holds. Pass the object itself{_called(values)}."
+            f"{_prefix(where)}a {cls.__name__} cannot be built from its description, which does not hold its "
+            f"{hidden[0]}. Pass the object itself{_called(values)}."
         )
     names = [field.name for field in _own_fields(cls)]
     for name in values:

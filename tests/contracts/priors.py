@@ -82,6 +82,7 @@ PRIORS = {
         max_features=5,
         min_features=2,
     ),
+    "empirical": Empirical(torch.arange(48.0).reshape(2, 3, 4, 2), num_ways=3),
     "mixture_with_empirical": Mixture([three_classes, Empirical(torch.arange(48.0).reshape(2, 3, 4, 2), num_ways=3)]),
     "strokes": Strokes(num_ways=3, image_size=12),
     "strokes_of_shots": Strokes(num_ways=3, num_shots=8, image_size=8),

@@ -126,8 +126,8 @@ def check_categorical(y, probs):
 def test_a_prior_is_described_and_built_again(prior):
     description = describe(prior)
     assert json.loads(json.dumps(description)) == description
-    if "FunctionPrior" in json.dumps(description):
-        with pytest.raises(RecipeError, match="FunctionPrior cannot be built from its description"):
+    if any(name in json.dumps(description) for name in ("FunctionPrior", "Empirical")):
+        with pytest.raises(RecipeError, match="cannot be built from its description"):
             build(description, TABLE)
     else:
         assert build(description, TABLE) == prior
