@@ -12,7 +12,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
-RUNS = [["training_step", "--alone"], ["predict_latency"]]
+RUNS = [["training_step", "--alone"], ["predict_latency"], ["prior_sampling"]]
 
 
 @pytest.fixture(autouse=True)
