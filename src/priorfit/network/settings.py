@@ -9,7 +9,6 @@ from priorfit.network.attention import QueryAttention
 from priorfit.network.embedding import FourierEncoder, InputEncoder, LinearEncoder
 from priorfit.network.heads import HeadSettings, default_head
 
-
 MOST_FOURIER_FEATURES = 8
 """Beyond, random projections of the inputs tell the network little; it gets the inputs themselves."""
 
