@@ -53,6 +53,14 @@ def draw_gaussian(
     return Datasets(x, y, GaussianConditional(factor, white, x.dtype))
 
 
+def check_form(kernel: str, num_features: int) -> None:
+    """Refuse what no Gaussian process can have: a kernel that is not in the table, no features."""
+    if kernel not in KERNELS:
+        raise InputError(f"kernel must be one of {', '.join(KERNELS)}; got {kernel!r}.")
+    if num_features < 1:
+        raise InputError(f"num_features must be at least 1; got {num_features}.")
+
+
 @dataclass(frozen=True)
 class GaussianProcess(Prior):
     """A GP of zero mean with fixed hyper-parameters: y ~ N(0, outputscale k(x, x') + noise I).
@@ -80,10 +88,7 @@ class GaussianProcess(Prior):
 
     def __post_init__(self) -> None:
         """Check the fields."""
-        if self.kernel not in KERNELS:
-            raise InputError(f"kernel must be one of {', '.join(KERNELS)}; got {self.kernel!r}.")
-        if self.num_features < 1:
-            raise InputError(f"num_features must be at least 1; got {self.num_features}.")
+        check_form(self.kernel, self.num_features)
         for name in ("lengthscale", "outputscale", "jitter"):
             if not (getattr(self, name) > 0 and isfinite(getattr(self, name))):
                 raise InputError(f"{name} must be positive and finite; got {getattr(self, name)}.")

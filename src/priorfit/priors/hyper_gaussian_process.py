@@ -9,7 +9,7 @@ from torch import Tensor
 
 from priorfit.data import Datasets, Real
 from priorfit.errors import InputError
-from priorfit.priors.gaussian_process import draw_gaussian
+from priorfit.priors.gaussian_process import check_form, draw_gaussian
 from priorfit.priors.inputs import Inputs, UniformInputs
 from priorfit.priors.kernels import KERNELS, distances
 from priorfit.priors.prior import Prior
@@ -102,10 +102,7 @@ class HyperGaussianProcess(Prior):
 
     def __post_init__(self) -> None:
         """Check the fields."""
-        if self.kernel not in KERNELS:
-            raise InputError(f"kernel must be one of {', '.join(KERNELS)}; got {self.kernel!r}.")
-        if self.num_features < 1:
-            raise InputError(f"num_features must be at least 1; got {self.num_features}.")
+        check_form(self.kernel, self.num_features)
         if not (self.noise_floor > 0 and isfinite(self.noise_floor)):
             raise InputError(f"noise_floor is a variance: positive and finite; got {self.noise_floor}.")
 
