@@ -20,13 +20,9 @@ from report import RESULTS, circumstances
 
 from priorfit import metrics
 from priorfit.baselines.exact import exact
+from priorfit.cli.quickstart import CONTEXT_SIZES, PRIOR, evaluation_tasks
 from priorfit.network import PFN
-from priorfit.priors import GaussianProcess
-from priorfit.seeding import seeded
 from priorfit.training import Budget, Recipe, recipe_from, train
-
-PRIOR = GaussianProcess(num_features=1, lengthscale=0.3, noise=1e-4)
-CONTEXT_SIZES = (3, 5, 10, 20)
 
 
 def changed(recipe: Recipe, changes: list[str]) -> Recipe:
@@ -49,12 +45,7 @@ def gaps(model: PFN, num_datasets: int) -> dict[int, metrics.Estimate]:
     """The gap at each context size, on datasets that no training sees."""
     reference = exact(PRIOR)
     assert reference is not None
-    found = {}
-    for size in CONTEXT_SIZES:
-        with seeded(0, 1_000_000, size):
-            tasks = PRIOR.sample(num_datasets, size + 1).split(size)
-        found[size] = metrics.gap(model, reference, tasks)
-    return found
+    return {size: metrics.gap(model, reference, evaluation_tasks(size, num_datasets, seed=0)) for size in CONTEXT_SIZES}
 
 
 def main() -> None:

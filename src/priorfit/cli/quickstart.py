@@ -10,12 +10,14 @@ from torch import Tensor
 from priorfit import metrics
 from priorfit.baselines.exact import exact
 from priorfit.cli.terminal import answers, errors, readable_interruption
+from priorfit.data import Batch
 from priorfit.network import PFN
 from priorfit.predictor import Predictor
 from priorfit.priors import GaussianProcess
 from priorfit.seeding import seeded
 from priorfit.training import fit
 
+PRIOR = GaussianProcess(num_features=1, kernel="rbf", lengthscale=0.3, outputscale=1.0, noise=1e-4)
 CONTEXT_SIZES = (3, 5, 10, 20)
 NUM_DATASETS = 2_000
 
@@ -31,28 +33,32 @@ def quickstart(
     """Fit a network to a Gaussian process, compare it with the exact posterior, write a picture."""
     from priorfit.plots import plot_panels  # needs an extra: missed before minutes of training, not behind them
 
-    prior = GaussianProcess(num_features=1, kernel="rbf", lengthscale=0.3, outputscale=1.0, noise=1e-4)
     errors.print(
         f"Fitting a network to a Gaussian process (RBF, lengthscale 0.3, noise 1e-4, up to 24 points) for {minutes:g} "
         f"minutes on {targets} targets ...",
         highlight=False,
     )
     with readable_interruption():
-        model = fit(prior, num_points=24, minutes=minutes, seed=seed, targets=targets)
-    reference = exact(prior)
+        model = fit(PRIOR, num_points=24, minutes=minutes, seed=seed, targets=targets)
+    reference = exact(PRIOR)
     assert reference is not None
-    answers.print(gap_table(model, reference, prior, seed))
-    plot_panels(model, contexts(prior, seed), reference=reference, query_range=(0.0, 1.0)).savefig(picture, dpi=130)
+    answers.print(gap_table(model, reference, seed))
+    plot_panels(model, contexts(seed), reference=reference, query_range=(0.0, 1.0)).savefig(picture, dpi=130)
     answers.print(f"The posterior beside the exact one: {picture}", highlight=False)
 
 
-def gap_table(model: PFN, reference: Predictor, prior: GaussianProcess, seed: int) -> Table:
+def evaluation_tasks(num_context: int, num_datasets: int, seed: int) -> Batch:
+    """Datasets of one query each that no training sees."""
+    with seeded(seed, 1_000_000, num_context):
+        return PRIOR.sample(num_datasets, num_context + 1).split(num_context)
+
+
+def gap_table(model: PFN, reference: Predictor, seed: int) -> Table:
     """NLL, exact NLL, gap and the head's floor at each context size, on datasets that training never saw."""
     table = Table("n", "NLL", "exact NLL", "gap", "floor of the head", box=None, header_style="bold")
     gaps = []
     for size in CONTEXT_SIZES:
-        with seeded(seed, 1_000_000, size):
-            tasks = prior.sample(NUM_DATASETS, size + 1).split(size)
+        tasks = evaluation_tasks(size, NUM_DATASETS, seed)
         gaps.append(metrics.gap(model, reference, tasks))
         cells = (
             metrics.nll(model, tasks),
@@ -65,9 +71,9 @@ def gap_table(model: PFN, reference: Predictor, prior: GaussianProcess, seed: in
     return table
 
 
-def contexts(prior: GaussianProcess, seed: int) -> list[tuple[Tensor, Tensor]]:
+def contexts(seed: int) -> list[tuple[Tensor, Tensor]]:
     """One dataset for each context size of the table."""
     with seeded(seed, 2_000_000):
-        datasets = prior.sample(len(CONTEXT_SIZES), max(CONTEXT_SIZES))
+        datasets = PRIOR.sample(len(CONTEXT_SIZES), max(CONTEXT_SIZES))
     pairs = zip(datasets.x, datasets.y, CONTEXT_SIZES, strict=True)
     return [(x[:size], y[:size]) for x, y, size in pairs]
