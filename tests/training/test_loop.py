@@ -195,6 +195,35 @@ def test_a_run_is_not_overwritten_nor_resumed_with_another_recipe(tmp_path: Path
         train(tiny_recipe(steps=3), RunOptions(folder=tmp_path / "run", resume=True))
 
 
+def test_a_run_that_dies_before_its_first_checkpoint_resumes_to_the_bit(tmp_path: Path, monkeypatch):
+    class Death(Exception):
+        pass
+
+    def dying(self: Trainer):
+        if self.step == 3:
+            raise Death
+        return take_step(self)
+
+    take_step = Trainer.take_step
+    with monkeypatch.context() as patch, pytest.raises(Death):
+        patch.setattr(Trainer, "take_step", dying)
+        train(tiny_recipe(), RunOptions(folder=tmp_path / "run"))
+    assert len(metrics(tmp_path / "run")) == 3
+    resumed = train(tiny_recipe(), RunOptions(folder=tmp_path / "run", resume=True)).state_dict()
+    assert all(torch.equal(resumed[name], value) for name, value in train(tiny_recipe()).state_dict().items())
+    assert [row["step"] for row in metrics(tmp_path / "run")] == list(range(1, 9))
+
+
+def test_a_refused_resume_keeps_the_metrics(tmp_path: Path):
+    folder = tmp_path / "run"
+    train(tiny_recipe(steps=2), RunOptions(folder=folder))
+    with (folder / "metrics.jsonl").open("a") as file:
+        file.write('{"step": 3}\n')
+    with pytest.raises(TrainingError, match="another recipe"):
+        train(tiny_recipe(steps=3), RunOptions(folder=folder, resume=True))
+    assert len(metrics(folder)) == 3
+
+
 def test_expected_targets_of_a_prior_without_them_are_refused():
     @pf.prior(num_features=1)
     def noise(x):

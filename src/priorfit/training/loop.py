@@ -3,7 +3,7 @@
 import math
 import platform
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -76,13 +76,13 @@ class Run:
             if self.folder is None:
                 raise TrainingError("a run is resumed from its folder; none was given.")
             saved = self.folder.load()
-            if self.group.is_first:
-                self.folder.drop_metrics_after(saved.step)
             if saved.config["recipe"] != self.recipe.description():
                 raise TrainingError(
                     f"the run in {self.folder.path} was started with another recipe. Resume it with its own, or "
                     "start a new run in another folder."
                 )
+            if self.group.is_first:
+                self.folder.drop_metrics_after(saved.step)
             return saved
         if self.folder is not None and self.group.is_first:
             self.folder.begin()
@@ -98,8 +98,10 @@ class Run:
         trainer.step, trainer.skipped, self.seconds = saved.step, saved.skipped, saved.seconds
 
     def go(self, display: Display, request: StopRequest) -> None:
-        """Take all steps that are left; save now and then, at the end, and when asked to stop."""
+        """Take all steps that are left; save before the first, now and then, and when asked to stop."""
         trainer = self.trainer
+        if trainer.step == 0:
+            self._save()  # so that a run killed before its first checkpoint can be resumed too
         started = time.perf_counter() - self.seconds
         saved_at = time.perf_counter()
         while trainer.step < trainer.steps:
@@ -158,10 +160,10 @@ class Run:
         trainer = self.trainer
         network = trainer.network
         assert isinstance(network, PFN)
+        self._save()  # before averaged weights take the place of the last ones
         network.load_state_dict(trainer.result())
         network.card = card_of(self.recipe, trainer, self.seconds)
         if self.folder is not None and self.group.is_first:
-            self._save()
             network.save(self.folder.model)
         return finished(network)
 
@@ -199,8 +201,7 @@ def copy_weights(start: PFN, network: PFN) -> None:
 def card_of(recipe: Recipe, trainer: Trainer, seconds: float) -> ModelCard:
     """What the finished model knows about itself."""
     description = recipe.description()
-    return replace(
-        ModelCard(),
+    return ModelCard(
         name=recipe.name,
         prior=description["prior"],
         trained_context=recipe.data.context_sizes.range(recipe.num_points),

@@ -22,7 +22,6 @@ PATIENCE = 20
 TIMED_STEPS = 24
 """Steps whose time turns a budget in minutes into a number of steps."""
 
-
 PLANNED_SHARE = 0.95
 """Of a budget in minutes: a machine slows down during a run more often than it speeds up."""
 
