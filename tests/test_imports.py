@@ -8,7 +8,10 @@ from jaxtyping import TypeCheckError
 
 from priorfit.data import Datasets
 
-OPTIONAL = ("matplotlib", "sklearn", "scipy", "pandas", "bokeh", "beartype", "hypothesis", "pytest", "gpytorch", "pyro")
+OPTIONAL = (
+    *("beartype", "bokeh", "botorch", "catboost", "gpytorch", "hypothesis", "jax", "matplotlib", "numpyro", "pandas"),
+    *("pyro", "pytest", "scipy", "sklearn", "xgboost"),
+)
 
 # The time of what torch alone already loads is not ours. `jaxtyping`, `rich` and the like are.
 MEASURE = f"""

@@ -37,6 +37,10 @@ class TrainingError(PriorfitError, RuntimeError):
     """Training cannot go on."""
 
 
+class TimeLimitError(PriorfitError, TimeoutError):
+    """A baseline ran out of time before it had anything to answer with."""
+
+
 class MissingExtraError(PriorfitError, ImportError):
     """An optional package is not installed."""
 

@@ -180,6 +180,7 @@ def test_weight_averaging_is_the_exponential_mean_of_the_weights():
 def test_training_can_start_from_a_models_weights():
     first = train(tiny_recipe(steps=3))
     model = train(tiny_recipe(steps=1, optimiser=OptimiserSettings(learning_rate=1e-12)), start=first)
+    assert model.card.training["started_from"]["training"] == first.card.training
     for name, value in first.state_dict().items():
         torch.testing.assert_close(model.state_dict()[name], value, atol=1e-6, rtol=1e-6)
     with pytest.raises(TrainingError, match="same network settings and task"):

@@ -1,4 +1,10 @@
-"""What a PFN is compared with: exact answers where they exist."""
+"""What a PFN is compared with: exact answers where they exist, and what people use instead.
+
+Those that need a package beyond the core (extra ``baselines``) are loaded when they are asked for.
+"""
+
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
 
 from priorfit.baselines.collapsed_bnn import CollapsedBNN as CollapsedBNN
 from priorfit.baselines.exact import exact as exact
@@ -6,3 +12,14 @@ from priorfit.baselines.exact_beta_bernoulli import ExactBetaBernoulli as ExactB
 from priorfit.baselines.exact_gp import ExactGP as ExactGP
 from priorfit.baselines.exact_linear import ExactLinear as ExactLinear
 from priorfit.baselines.hyper_gp_oracle import HyperGPOracle as HyperGPOracle
+
+if TYPE_CHECKING:
+    pass
+
+_LAZY: dict[str, str] = {}
+
+
+def __getattr__(name: str) -> object:
+    if name in _LAZY:
+        return getattr(_import_module(f"priorfit.baselines.{_LAZY[name]}"), name)
+    raise AttributeError(f"module 'priorfit.baselines' has no attribute {name!r}")

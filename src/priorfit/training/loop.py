@@ -5,6 +5,7 @@ import platform
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from jaxtyping import Num
@@ -66,6 +67,7 @@ class Run:
         steps = planned_steps(recipe, network, group) if saved is None else saved.steps
         self.trainer = Trainer(network, recipe, steps, group)
         self.seconds = 0.0
+        self.origin = None if start is None else origin_of(start)
         if saved is not None:
             self._restore(saved)
         self.gap_meter = GapMeter(recipe) if group.is_first else None
@@ -96,6 +98,7 @@ class Run:
             for name, weight in trainer.averaged.items():
                 weight.copy_(saved.averaged[name])
         trainer.step, trainer.skipped, self.seconds = saved.step, saved.skipped, saved.seconds
+        self.origin = saved.config.get("started_from")
 
     def go(self, display: Display, request: StopRequest) -> None:
         """Take all steps that are left; save before the first, now and then, and when asked to stop."""
@@ -151,7 +154,7 @@ class Run:
                 network=dict(trainer.network.state_dict()),
                 optimiser=trainer.optimisers.tensors(),
                 averaged=dict(trainer.averaged),
-                config={"recipe": self.recipe.description()},
+                config={"recipe": self.recipe.description(), "started_from": self.origin},
             )
         )
 
@@ -162,7 +165,7 @@ class Run:
         assert isinstance(network, PFN)
         self._save()  # before averaged weights take the place of the last ones
         network.load_state_dict(trainer.result())
-        network.card = card_of(self.recipe, trainer, self.seconds)
+        network.card = card_of(self.recipe, trainer, self.seconds, self.origin)
         if self.folder is not None and self.group.is_first:
             network.save(self.folder.model)
         return finished(network)
@@ -198,8 +201,13 @@ def copy_weights(start: PFN, network: PFN) -> None:
     network.load_state_dict(start.state_dict())
 
 
-def card_of(recipe: Recipe, trainer: Trainer, seconds: float) -> ModelCard:
-    """What the finished model knows about itself."""
+def origin_of(start: PFN) -> dict[str, Any]:
+    """What is kept of the model that a run starts from: its name, its recipe and its own training."""
+    return {"name": start.card.name, "recipe": start.card.recipe, "training": start.card.training}
+
+
+def card_of(recipe: Recipe, trainer: Trainer, seconds: float, origin: dict[str, Any] | None) -> ModelCard:
+    """What the finished model knows about itself; ``origin`` is of the model that the run started from, if any."""
     description = recipe.description()
     return ModelCard(
         name=recipe.name,
@@ -216,5 +224,6 @@ def card_of(recipe: Recipe, trainer: Trainer, seconds: float) -> ModelCard:
             "threads": torch.get_num_threads(),
             "machine": platform.machine(),
             "torch": torch.__version__,
+            **({} if origin is None else {"started_from": origin}),
         },
     )
