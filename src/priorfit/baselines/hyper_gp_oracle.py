@@ -17,6 +17,7 @@ from jaxtyping import Float, Num
 from torch import Tensor
 from torch.distributions import Normal
 
+from priorfit.baselines.gp_mixture import chunks, flat, gp_mixture
 from priorfit.distributions.normal_mixture import NormalMixture
 from priorfit.errors import InputError
 from priorfit.priors.gaussian_process import cholesky
@@ -29,8 +30,6 @@ NOISY_SHARE = 0.25
 """Of the draws: those whose noise comes from the log-uniform part."""
 FREEDOM = 5.0
 """Degrees of freedom of the Student distribution: its tails are heavier than those of a posterior."""
-CHUNK = 2**16
-"""Entries of the matrices that are worked on at once: what a cache holds."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +47,8 @@ class HyperGPPosterior:
 
     def predict(self, query_x: Float[Tensor, "*batch query features"]) -> NormalMixture:
         """The distribution of y at each query, noise included: one component for each kept draw."""
-        batch, num_kept = self.log_weights.shape[:-1], self.log_weights.shape[-1]
-        shape = (*batch, query_x.shape[-2], num_kept)
-        datasets = zip(*(_flat(t, len(batch)) for t in (self.context_x, self.context_y, query_x.double())), strict=True)
-        draws = _flat_draws(self.hyperparameters, len(batch))
-        parts = [_conditional(self.kernel, draws[i], *dataset) for i, dataset in enumerate(datasets)]
-        loc, scale = (torch.stack(each).mT.reshape(shape).to(query_x.dtype) for each in zip(*parts, strict=True))
-        logits = self.log_weights[..., None, :].to(query_x.dtype)  # (*batch, 1, kept)
-        return NormalMixture(logits, loc, scale, validate_args=False)
+        known = self.context_x, self.context_y
+        return gp_mixture(self.kernel, self.hyperparameters, self.log_weights, known, query_x)
 
     def log_prob_error(
         self, query_x: Float[Tensor, "*batch query features"], query_y: Num[Tensor, "*batch query"]
@@ -116,7 +109,7 @@ class HyperGPOracle:
         x, y = context_x.detach().double(), context_y.detach().double()
         batch = y.shape[:-1]
         base = _base_draws(self).to(x.device)
-        datasets = zip(_flat(x, len(batch)), _flat(y, len(batch)), strict=True)
+        datasets = zip(flat(x, len(batch)), flat(y, len(batch)), strict=True)
         weighted = [_weighted(self.prior, base, *dataset) for dataset in datasets]
         log_scales = torch.stack([each for each, _ in weighted])  # (datasets, samples, 2)
         log_weights = torch.stack([each for _, each in weighted]).log_softmax(-1)  # (datasets, samples)
@@ -236,7 +229,7 @@ def _log_evidence(
 ) -> Float[Tensor, " draws"]:
     """log p(y | x, hyper-parameters) of each draw, but for the constant."""
     parts = []
-    for rows in _chunks(len(draws.noise), len(x) ** 2):
+    for rows in chunks(len(draws.noise), len(x) ** 2):
         factor = cholesky(draws[rows].noisy_covariance(kernel, x))  # (chunk, context, context)
         white = torch.linalg.solve_triangular(factor, y[:, None].expand(len(factor), -1, 1), upper=False)
         log_determinant = factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
@@ -244,46 +237,8 @@ def _log_evidence(
     return torch.cat(parts)
 
 
-def _conditional(
-    kernel: str,
-    draws: Hyperparameters,
-    x: Float[Tensor, "context features"],
-    y: Float[Tensor, " context"],
-    query_x: Float[Tensor, "query features"],
-) -> tuple[Float[Tensor, "draws query"], Float[Tensor, "draws query"]]:
-    """Mean and standard deviation of y at each query under each draw."""
-    locs, scales = [], []
-    for rows in _chunks(len(draws.noise), len(x) * max(len(x), len(query_x))):
-        some = draws[rows]
-        factor = cholesky(some.noisy_covariance(kernel, x))  # (chunk, context, context)
-        cross = some.covariance(kernel, x, query_x)  # (chunk, context, query)
-        known = torch.cat([cross, y[:, None].expand(len(cross), -1, 1)], dim=-1)  # (chunk, context, query + 1)
-        white = torch.linalg.solve_triangular(factor, known, upper=False)
-        white_x, white_y = white[..., :-1], white[..., -1:]
-        locs.append((white_x * white_y).sum(-2))  # (chunk, query)
-        unexplained = (some.outputscale[:, None] - white_x.square().sum(-2)).clamp_min(0)
-        scales.append((unexplained + some.noise[:, None]).sqrt())
-    return torch.cat(locs), torch.cat(scales)
-
-
-def _chunks(count: int, entries: int) -> list[slice]:
-    """Slices of ``count`` matrices of so many entries each."""
-    size = max(1, CHUNK // max(1, entries))
-    return [slice(start, start + size) for start in range(0, count, size)]
-
-
 def _num_kept(log_weights: Float[Tensor, "datasets samples"], pruned_weight: float) -> int:
     """How many draws the dataset that needs most must keep."""
     lightest = log_weights.exp().sort(-1).values.cumsum(-1)  # (datasets, samples)
     num_dropped = (lightest <= pruned_weight).sum(-1) if pruned_weight > 0 else lightest.new_zeros(len(lightest))
     return log_weights.shape[-1] - int(num_dropped.min())
-
-
-def _flat(tensor: Float[Tensor, "..."], num_batch_axes: int) -> Float[Tensor, "..."]:
-    """One axis for all datasets, also where there is none, or no points."""
-    batch, rest = tensor.shape[:num_batch_axes], tensor.shape[num_batch_axes:]
-    return tensor.reshape(math.prod(batch), *rest)
-
-
-def _flat_draws(draws: Hyperparameters, num_batch_axes: int) -> Hyperparameters:
-    return Hyperparameters(*(_flat(t, num_batch_axes) for t in (draws.lengthscale, draws.outputscale, draws.noise)))
