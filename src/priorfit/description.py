@@ -33,8 +33,8 @@ def describe(obj: object) -> Description:
 def build(description: Mapping[str, Any], table: Mapping[str, type], where: str = "") -> Any:
     """The object that a description stands for; only the types of ``table`` can come out of it.
 
-    A part whose field can hold one type only may leave its "type" out. ``where`` is the place of the
-    description in its file, for the messages.
+    A part may leave its "type" out: it is then that of the field's default, or the only one that fits. ``where``
+    is the place of the description in its file, for the messages.
 
     >>> from priorfit.priors import PRIORS
     >>> build({"type": "UniformInputs", "high": 2}, PRIORS)
@@ -43,8 +43,9 @@ def build(description: Mapping[str, Any], table: Mapping[str, type], where: str 
     cls = _type_of(description, table, where)
     values = {name: value for name, value in description.items() if name != "type"}
     _check_names(cls, values, where)
-    hints = get_type_hints(cls)
-    converted = {name: _converted(value, hints[name], table, _at(where, name)) for name, value in values.items()}
+    hints, fields = get_type_hints(cls), {field.name: field for field in _own_fields(cls)}
+    named = {name: _with_type(value, fields[name], table) for name, value in values.items()}
+    converted = {name: _converted(value, hints[name], table, _at(where, name)) for name, value in named.items()}
     try:
         return cls(**converted)
     except PriorfitError as error:
@@ -107,6 +108,14 @@ def _check_names(cls: type, values: Mapping[str, Any], where: str) -> None:
         optional = (field.default, field.default_factory) != (dataclasses.MISSING, dataclasses.MISSING)
         if field.name not in values and not optional:
             raise RecipeError(f"{_prefix(where)}{cls.__name__} needs the field {field.name!r}.")
+
+
+def _with_type(value: Any, field: dataclasses.Field[Any], table: Mapping[str, type]) -> Any:
+    """A part that leaves its type out gets that of its field's default."""
+    made_by = field.default_factory if isinstance(field.default_factory, type) else type(field.default)
+    if isinstance(value, Mapping) and "type" not in value and made_by in table.values():
+        return {"type": made_by.__name__, **value}
+    return value
 
 
 def _called(values: Mapping[str, Any]) -> str:

@@ -2,9 +2,17 @@
 
 import torch
 
-from priorfit.baselines import CollapsedBNN, ExactBetaBernoulli, ExactGP, ExactLinear, HyperGPOracle
+from priorfit.baselines import (
+    AttentiveNeuralProcess,
+    CollapsedBNN,
+    ExactBetaBernoulli,
+    ExactGP,
+    ExactLinear,
+    HyperGPOracle,
+    NeuralProcessSettings,
+)
 from priorfit.data import Real
-from priorfit.network import PFN, NetworkSettings, Task, finished
+from priorfit.network import PFN, Model, NetworkSettings, Task
 from priorfit.priors import BetaBernoulli, GaussianProcess, HyperGaussianProcess, LinearRegression
 from priorfit.priors.bayesian_network import SMALL
 from priorfit.seeding import seeded
@@ -15,18 +23,18 @@ COINS = BetaBernoulli(alpha=2.0, beta=1.0)
 HYPER_GP = HyperGaussianProcess(num_features=2)
 
 
-def shaken_network() -> PFN:
+def shaken(kind: type[PFN] | type[AttentiveNeuralProcess], settings: object) -> Model:
     """A network of random weights: the contract asks nothing of what it has learned."""
     with seeded(0):
-        sample = GP.sample(100, 20).y
-        network = PFN(NetworkSettings(width=16, layers=2, heads=2), Task(2, Real(), (0.0, 1.0)), target_sample=sample)
+        network = kind(settings, Task(2, Real(), (0.0, 1.0)), target_sample=GP.sample(100, 20).y)
         for weight in network.parameters():
             weight.data.add_(0.2 * torch.randn_like(weight))
-    return finished(network)
+    return network.finished()
 
 
 PREDICTORS = {
-    "pfn": (shaken_network(), GP),
+    "pfn": (shaken(PFN, NetworkSettings(width=16, layers=2, heads=2)), GP),
+    "attentive_neural_process": (shaken(AttentiveNeuralProcess, NeuralProcessSettings(width=16)), GP),
     "exact_gp": (ExactGP(GP), GP),
     "exact_linear": (ExactLinear(LINEAR), LINEAR),
     "exact_beta_bernoulli": (ExactBetaBernoulli(COINS), COINS),

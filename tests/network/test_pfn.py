@@ -13,7 +13,6 @@ from priorfit.network import (
     NormalMixtureHead,
     RiemannHead,
     Task,
-    finished,
 )
 from priorfit.seeding import seeded
 
@@ -34,7 +33,7 @@ def shaken(settings: NetworkSettings, task: Task, card: ModelCard | None = None)
         with torch.no_grad():
             for weight in model.parameters():
                 weight.add_(0.2 * torch.randn_like(weight))
-    return finished(model.double())
+    return model.double().finished()
 
 
 @pytest.fixture(params=VARIANTS.values(), ids=VARIANTS.keys())

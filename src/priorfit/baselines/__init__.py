@@ -6,17 +6,31 @@ Those that need a package beyond the core (extra ``baselines``) are loaded when 
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
+from priorfit.baselines.attentive_neural_process import AttentiveNeuralProcess as AttentiveNeuralProcess
 from priorfit.baselines.collapsed_bnn import CollapsedBNN as CollapsedBNN
 from priorfit.baselines.exact import exact as exact
 from priorfit.baselines.exact_beta_bernoulli import ExactBetaBernoulli as ExactBetaBernoulli
 from priorfit.baselines.exact_gp import ExactGP as ExactGP
 from priorfit.baselines.exact_linear import ExactLinear as ExactLinear
 from priorfit.baselines.hyper_gp_oracle import HyperGPOracle as HyperGPOracle
+from priorfit.baselines.neural_process_settings import NeuralProcessSettings as NeuralProcessSettings
 
 if TYPE_CHECKING:
-    pass
+    from priorfit.baselines.tabular.tuned_bnn import TunedBNN as TunedBNN
+    from priorfit.baselines.tabular.tuned_catboost import TunedCatBoost as TunedCatBoost
+    from priorfit.baselines.tabular.tuned_gp import TunedGP as TunedGP
+    from priorfit.baselines.tabular.tuned_knn import TunedKNN as TunedKNN
+    from priorfit.baselines.tabular.tuned_logistic import TunedLogistic as TunedLogistic
+    from priorfit.baselines.tabular.tuned_xgboost import TunedXGBoost as TunedXGBoost
 
-_LAZY: dict[str, str] = {}
+_LAZY: dict[str, str] = {
+    "TunedBNN": "tabular.tuned_bnn",
+    "TunedCatBoost": "tabular.tuned_catboost",
+    "TunedGP": "tabular.tuned_gp",
+    "TunedKNN": "tabular.tuned_knn",
+    "TunedLogistic": "tabular.tuned_logistic",
+    "TunedXGBoost": "tabular.tuned_xgboost",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -8,8 +8,8 @@ from priorfit.network.heads import NormalMixtureHead as NormalMixtureHead
 from priorfit.network.heads import RiemannHead as RiemannHead
 from priorfit.network.heads import SigmoidHead as SigmoidHead
 from priorfit.network.heads import SoftmaxHead as SoftmaxHead
+from priorfit.network.model import Model as Model
 from priorfit.network.pfn import PFN as PFN
-from priorfit.network.pfn import finished as finished
 from priorfit.network.pfn import load_pfn as load_pfn
 from priorfit.network.settings import NetworkSettings as NetworkSettings
 from priorfit.network.settings import Task as Task

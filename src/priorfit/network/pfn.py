@@ -11,15 +11,16 @@ from priorfit.data import Batch
 from priorfit.errors import CheckpointError, OutsideTrainingWarning
 from priorfit.network.card import ModelCard
 from priorfit.network.embedding import target_encoder
+from priorfit.network.model import Model
 from priorfit.network.posterior import PFNPosterior
 from priorfit.network.questions import checked_context
 from priorfit.network.scaling import scaling_for
 from priorfit.network.settings import NetworkSettings, Task
-from priorfit.network.storage import read_model, write_model
+from priorfit.network.storage import read_model
 from priorfit.network.transformer import Transformer
 
 
-class PFN(nn.Module):
+class PFN(Model):
     """A transformer fitted to a prior; a `Predictor`.
 
     >>> from priorfit.data import Real
@@ -38,8 +39,8 @@ class PFN(nn.Module):
         target_sample: Num[Tensor, "batch points"] | None = None,
     ) -> None:
         """Build a network before training; ``target_sample`` holds targets of the prior, for units and buckets."""
-        super().__init__()
-        self.settings, self.task, self.card = settings, task, card or ModelCard()
+        super().__init__(settings, task, card)
+        self.settings = settings
         width = settings.width
         self.input_encoder = settings.encoder_for(task).build(task.num_features, width, task.input_range)
         self.target_encoder = target_encoder(task.outcome, width)
@@ -120,10 +121,6 @@ class PFN(nn.Module):
             self._warned.add(reason)
             warnings.warn(message, OutsideTrainingWarning, stacklevel=4)
 
-    def save(self, path: str | Path, dtype: torch.dtype | None = None) -> None:
-        """Write a folder ``model.safetensors`` + ``config.json``; ``dtype`` is that of the weights in the file."""
-        write_model(self, Path(path), dtype)
-
 
 def load_pfn(path: str | Path) -> PFN:
     """Read a folder that `PFN.save` wrote; runs no code from it."""
@@ -135,9 +132,4 @@ def load_pfn(path: str | Path) -> PFN:
         raise CheckpointError(
             f"the weights in {path} do not fit the network that its config describes: {error}"
         ) from error
-    return finished(model)
-
-
-def finished(model: PFN) -> PFN:
-    """A model for use: its weights ask for no gradient, so predictions keep no graph unless their inputs do."""
-    return model.eval().requires_grad_(False)
+    return model.finished()

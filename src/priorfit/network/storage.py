@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -16,8 +16,7 @@ from priorfit.network.embedding import FourierEncoder, LinearEncoder
 from priorfit.network.heads import NormalHead, NormalMixtureHead, RiemannHead, SigmoidHead, SoftmaxHead
 from priorfit.network.settings import NetworkSettings, Task
 
-if TYPE_CHECKING:
-    from priorfit.network.pfn import PFN
+Settings = TypeVar("Settings")
 
 NETWORK_TYPES: dict[str, type] = {
     kind.__name__: kind
@@ -38,10 +37,12 @@ NETWORK_TYPES: dict[str, type] = {
 """The table that a saved network is built from; nothing else is ever constructed."""
 
 
-def write_model(model: "PFN", path: Path, dtype: torch.dtype | None) -> None:
+def write_model(
+    network: nn.Module, settings: object, task: Task, card: ModelCard, path: Path, dtype: torch.dtype | None
+) -> None:
     """Save a network; ``dtype`` narrows the learned weights, never the buffers (borders, frequencies, units)."""
-    config = {"network": describe(model.settings), "task": describe(model.task), "card": asdict(model.card)}
-    save_folder(path, {"model": narrowed(model, dtype)}, config)
+    config = {"network": describe(settings), "task": describe(task), "card": asdict(card)}
+    save_folder(path, {"model": narrowed(network, dtype)}, config)
 
 
 def narrowed(model: nn.Module, dtype: torch.dtype | None) -> dict[str, Tensor]:
@@ -53,16 +54,20 @@ def narrowed(model: nn.Module, dtype: torch.dtype | None) -> dict[str, Tensor]:
     }
 
 
-def read_model(path: Path) -> tuple[NetworkSettings, Task, ModelCard, dict[str, Tensor]]:
-    """What `write_model` wrote, with the weights in float32 at least."""
+def read_model(
+    path: Path, kind: type[Settings] = NetworkSettings
+) -> tuple[Settings, Task, ModelCard, dict[str, Tensor]]:
+    """What `write_model` wrote, if its settings are of this kind, with the weights in float32 at least."""
     groups, config = load_folder(path)
     try:
-        settings, task = build(config["network"], NETWORK_TYPES), build(config["task"], NETWORK_TYPES)
-        card = card_from(config["card"])
+        settings = build(config["network"], NETWORK_TYPES | {kind.__name__: kind})
+        if not isinstance(settings, kind):
+            raise RecipeError(f"expected {kind.__name__}, found {type(settings).__name__}")
+        task, card = build(config["task"], NETWORK_TYPES), card_from(config["card"])
     except (KeyError, TypeError, RecipeError) as error:
         raise CheckpointError(
             f"{path} is a checkpoint of priorfit, but not one of a model that this version can build ({error}). "
-            "Load the folder that PFN.save wrote, or upgrade priorfit."
+            "Load the folder that save wrote, with the class that wrote it, or upgrade priorfit."
         ) from error
     weights = {name: value.float() if is_half(value) else value for name, value in groups["model"].items()}
     return settings, task, card, weights

@@ -4,13 +4,13 @@ import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Protocol, cast
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, distributed, nn
 
 from priorfit.data import Batch
+from priorfit.network import Model
 
 
 @dataclass(frozen=True)
@@ -68,30 +68,22 @@ def training_device(requested: str | None, group: Processes) -> torch.device:
     return torch.device("cuda", group.local_rank) if torch.cuda.is_available() else torch.device("cpu")
 
 
-class HasLoss(Protocol):
-    """A network that knows its loss on a batch: of each query."""
-
-    def loss(self, batch: Batch) -> Float[Tensor, "batch query"]:
-        """The loss of each query."""
-        ...
-
-
 class BatchLoss(nn.Module):
     """A network's loss as a module's forward pass: the form in which DistributedDataParallel sees it."""
 
-    def __init__(self, network: nn.Module, divisor: float) -> None:
+    def __init__(self, network: Model, divisor: float) -> None:
         super().__init__()
         self.network, self.divisor = network, divisor
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
         """The sum over datasets and queries, divided by a constant."""
-        return cast(HasLoss, self.network).loss(batch).sum() / self.divisor
+        return self.network.loss(batch).sum() / self.divisor
 
 
 class StepLoss:
     """The loss of a step's micro-batches, averaged over all processes."""
 
-    def __init__(self, network: nn.Module, divisor: float, group: Processes) -> None:
+    def __init__(self, network: Model, divisor: float, group: Processes) -> None:
         # DistributedDataParallel averages over processes, and each of them sees 1 / count of the micro-batches.
         module = BatchLoss(network, divisor / group.count)
         self._module = module if group.count == 1 else parallel(module)

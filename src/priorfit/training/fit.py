@@ -60,7 +60,9 @@ def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to
         data=DataSettings(targets=targets),
     )
     options = RunOptions(folder=None if folder is None else Path(folder), device=device)
-    return train(recipe, options, screen() if progress else Silent())
+    model = train(recipe, options, screen() if progress else Silent())
+    assert isinstance(model, PFN)
+    return model
 
 
 def screen() -> Display:

@@ -5,7 +5,7 @@ import torch
 from priorfit import metrics
 from priorfit.baselines.exact import exact
 from priorfit.data import Batch
-from priorfit.network import PFN
+from priorfit.network import Model
 from priorfit.seeding import seeded
 from priorfit.training.batches import GAP_STREAM
 from priorfit.training.recipe import Recipe
@@ -24,10 +24,10 @@ class GapMeter:
                     self._tasks.append(recipe.prior.sample(num_datasets, size + 1).split(size))
 
     @torch.no_grad()
-    def measure(self, network: PFN) -> float | None:
+    def measure(self, network: Model) -> float | None:
         """The mean gap in nats on the fixed datasets."""
         if self._reference is None:
             return None
-        device = network.decoder.weight.device
+        device = next(network.parameters()).device
         tasks = [task.to(device) for task in self._tasks]
         return sum(metrics.gap(network, self._reference, task).mean for task in tasks) / len(tasks)

@@ -1,6 +1,5 @@
 """Algorithm 1 of the paper: draw datasets, reveal n points, predict the others, descend."""
 
-import math
 import platform
 import time
 from dataclasses import dataclass
@@ -8,16 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from jaxtyping import Num
-from torch import Tensor
 
 from priorfit.errors import TrainingError
-from priorfit.network import PFN, ModelCard, Task, finished
-from priorfit.seeding import seeded
-from priorfit.training.batches import SAMPLE_STREAM, WEIGHT_STREAM
+from priorfit.network import Model, ModelCard
 from priorfit.training.devices import Processes, processes, training_device
 from priorfit.training.gap import GapMeter
 from priorfit.training.interrupts import StopRequest, stop_requests
+from priorfit.training.networks import start_network
 from priorfit.training.progress import Display, Reading, Silent
 from priorfit.training.recipe import Recipe
 from priorfit.training.resume import RunFolder, SavedState
@@ -45,8 +41,8 @@ class Interrupted(KeyboardInterrupt):
 
 
 def train(
-    recipe: Recipe, options: RunOptions | None = None, display: Display | None = None, start: PFN | None = None
-) -> PFN:
+    recipe: Recipe, options: RunOptions | None = None, display: Display | None = None, start: Model | None = None
+) -> Model:
     """Train a network by a recipe, from random weights or from those of ``start``; go on with a run if asked to."""
     with processes() as group:
         run = Run(recipe, options or RunOptions(), group, start)
@@ -59,7 +55,7 @@ def train(
 class Run:
     """A training run from its first step, or from where it was saved, to its model."""
 
-    def __init__(self, recipe: Recipe, options: RunOptions, group: Processes, start: PFN | None) -> None:
+    def __init__(self, recipe: Recipe, options: RunOptions, group: Processes, start: Model | None) -> None:
         self.recipe, self.options, self.group = recipe, options, group
         self.folder = RunFolder(options.folder) if options.folder is not None else None
         saved = self._saved()
@@ -124,7 +120,7 @@ class Run:
             return
         trainer = self.trainer
         is_reading = trainer.step % max(1, trainer.steps // GAP_READINGS) == 0 or trainer.step == trainer.steps
-        if is_reading and self.gap_meter is not None and isinstance(trainer.network, PFN):
+        if is_reading and self.gap_meter is not None:
             self.gap = self.gap_meter.measure(trainer.network)
         datasets = trainer.step * self.recipe.data.batch_size * self.recipe.data.micro_batches
         reading = Reading(
@@ -158,50 +154,19 @@ class Run:
             )
         )
 
-    def finish(self) -> PFN:
+    def finish(self) -> Model:
         """The model, with its card; saved in the run's folder as ``model``."""
         trainer = self.trainer
         network = trainer.network
-        assert isinstance(network, PFN)
         self._save()  # before averaged weights take the place of the last ones
         network.load_state_dict(trainer.result())
         network.card = card_of(self.recipe, trainer, self.seconds, self.origin)
         if self.folder is not None and self.group.is_first:
             network.save(self.folder.model)
-        return finished(network)
+        return network.finished()
 
 
-def start_network(recipe: Recipe, start: PFN | None) -> PFN:
-    """A new network for a recipe, or a copy of one that was trained before."""
-    prior = recipe.prior
-    task = Task(prior.num_features, prior.outcome, prior.inputs.range)
-    with seeded(recipe.seed, SAMPLE_STREAM):
-        sample = target_sample(recipe)
-    with seeded(recipe.seed, WEIGHT_STREAM):
-        network = PFN(recipe.network, task, target_sample=sample)
-    if start is not None:
-        copy_weights(start, network)
-    return network
-
-
-def target_sample(recipe: Recipe, num_targets: int = 200_000, chunk: int = 256) -> Num[Tensor, "datasets points"]:
-    """Targets of the prior, to take units from and to lay buckets over; few points of many datasets."""
-    points = min(recipe.num_points, 128)
-    chunks = range(math.ceil(num_targets / points / chunk))
-    return torch.cat([recipe.prior.sample(chunk, points).y for _ in chunks])
-
-
-def copy_weights(start: PFN, network: PFN) -> None:
-    """Start from another model's weights, units and buckets; both must have the same shape."""
-    if start.settings != network.settings or start.task != network.task:
-        raise TrainingError(
-            "a run can start only from a model of the same network settings and task; the recipe has "
-            f"{network.settings} for {network.task}, the model {start.settings} for {start.task}."
-        )
-    network.load_state_dict(start.state_dict())
-
-
-def origin_of(start: PFN) -> dict[str, Any]:
+def origin_of(start: Model) -> dict[str, Any]:
     """What is kept of the model that a run starts from: its name, its recipe and its own training."""
     return {"name": start.card.name, "recipe": start.card.recipe, "training": start.card.training}
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from priorfit.baselines.neural_process_settings import NeuralProcessSettings
 from priorfit.data import Classes, Real
 from priorfit.description import build, describe
 from priorfit.errors import RecipeError
@@ -60,7 +61,7 @@ class Recipe:
     name: str = "unnamed"
     seed: int = 0
     units: Literal["fixed", "free"] = "fixed"
-    network: NetworkSettings = field(default_factory=NetworkSettings)
+    network: NetworkSettings | NeuralProcessSettings = field(default_factory=NetworkSettings)
     data: DataSettings = field(default_factory=DataSettings)
     optimiser: OptimiserSettings = field(default_factory=OptimiserSettings)
 
@@ -82,6 +83,7 @@ RECIPE_TYPES: dict[str, type] = {
         kind.__name__: kind
         for kind in (Budget, DataSettings, Recipe, OptimiserSettings, UniformSizes, PaperSizes, LogUniformSizes)
     },
+    NeuralProcessSettings.__name__: NeuralProcessSettings,
     **{kind.__name__: kind for kind in (Real, Classes)},
 }
 

@@ -6,10 +6,11 @@ import time
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from priorfit.data import Batch
 from priorfit.errors import TrainingError
+from priorfit.network import Model
 from priorfit.training.batches import draw_batch, loss_divisor
 from priorfit.training.devices import Processes, StepLoss
 from priorfit.training.optimiser import Optimisers
@@ -38,7 +39,7 @@ class StepResult:
 class Trainer:
     """Takes training steps; the same for one process and for several."""
 
-    def __init__(self, network: nn.Module, recipe: Recipe, steps: int, group: Processes | None = None) -> None:
+    def __init__(self, network: Model, recipe: Recipe, steps: int, group: Processes | None = None) -> None:
         self.network, self.recipe, self.steps = network, recipe, steps
         self.group = group or Processes()
         if recipe.data.micro_batches % self.group.count:
@@ -103,7 +104,7 @@ class Trainer:
         return state | self.averaged if self.recipe.optimiser.averaging else state
 
 
-def planned_steps(recipe: Recipe, network: nn.Module, group: Processes) -> int:
+def planned_steps(recipe: Recipe, network: Model, group: Processes) -> int:
     """The number of steps of a budget; minutes are turned into steps by timing some on a copy of the network."""
     budget = recipe.budget
     if budget.steps is not None:
@@ -117,7 +118,7 @@ def planned_steps(recipe: Recipe, network: nn.Module, group: Processes) -> int:
     return group.same_everywhere(steps)
 
 
-def seconds_per_step(recipe: Recipe, network: nn.Module) -> float:
+def seconds_per_step(recipe: Recipe, network: Model) -> float:
     """The mean time of a step, after some to warm up."""
     trial = Trainer(copy.deepcopy(network), recipe, steps=2 * TIMED_STEPS)
     for _ in range(TIMED_STEPS // 4):

@@ -1,0 +1,167 @@
+"""The attentive neural process of Kim et al. (2019): the rival that, too, learns to answer from datasets."""
+
+from pathlib import Path
+
+import torch
+from jaxtyping import Float, Num
+from torch import Tensor
+from torch.distributions import Bernoulli, Categorical, Distribution, Normal, kl_divergence
+
+from priorfit.baselines.neural_process_parts import DeterministicPath, LatentPath, perceptron
+from priorfit.baselines.neural_process_settings import NeuralProcessSettings
+from priorfit.data import Batch, Classes
+from priorfit.distributions import NormalMixture
+from priorfit.errors import CheckpointError, InputError
+from priorfit.network import Model, ModelCard, Task
+from priorfit.network.embedding import target_encoder
+from priorfit.network.questions import check_queries, checked_context
+from priorfit.network.scaling import scaling_for
+from priorfit.network.storage import read_model
+from priorfit.seeding import seeded
+
+QUERIES_AT_ONCE = 1024
+LOG_SCALE_RANGE = (-7.0, 3.0)
+"""Of a predicted log scale, as for the PFN's heads; the original's floor of 0.1 cannot tell narrow posteriors apart."""
+
+
+class AttentiveNeuralProcess(Model):
+    """A deterministic path (queries attend to the context) and a latent one (one vector for the whole function).
+
+    Training maximises the evidence lower bound: the likelihood of the queries under a latent that has seen them,
+    less the divergence of that latent from the one of the context alone. A prediction is the mixture over
+    ``num_latents`` draws of the context's latent, the same for every dataset. Train it with a recipe whose
+    ``network`` is a `NeuralProcessSettings`; it learns from drawn targets alone.
+
+    >>> from priorfit.data import Real
+    >>> process = AttentiveNeuralProcess(NeuralProcessSettings(width=16, heads=2), Task(1, Real(), (0.0, 1.0)))
+    >>> posterior = process.finished().condition(torch.rand(8, 20, 1), torch.randn(8, 20))
+    >>> posterior.predict(torch.rand(8, 5, 1)).mean.shape
+    torch.Size([8, 5])
+    """
+
+    def __init__(
+        self,
+        settings: NeuralProcessSettings,
+        task: Task,
+        card: ModelCard | None = None,
+        target_sample: Num[Tensor, "batch points"] | None = None,
+    ) -> None:
+        """Build a process before training; ``target_sample`` holds targets of the prior, for their units."""
+        super().__init__(settings, task, card)
+        self.num_latents, width = settings.num_latents, settings.width
+        self.input_encoder = settings.encoder.build(task.num_features, width, task.input_range)
+        self.target_encoder = target_encoder(task.outcome, width)
+        self.deterministic, self.latent = DeterministicPath(settings), LatentPath(settings)
+        self.decoder = perceptron(3 * width, width, num_outputs(task), settings.layers + 1)
+        self.scaling = scaling_for(task.outcome, "prior")
+        if target_sample is not None:
+            self.scaling.calibrate(target_sample)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The dtype of the weights; inputs are cast to it."""
+        return self.latent.encoder.empty.dtype
+
+    def loss(self, batch: Batch) -> Float[Tensor, "batch query"]:
+        """The negative evidence lower bound, its divergence shared out equally among the queries."""
+        if batch.target is not None:
+            raise InputError('an attentive neural process learns from drawn targets: set targets="sampled".')
+        units = self.scaling(batch.context_y)
+        inputs, query_inputs = self.input_encoder(batch.context_x), self.input_encoder(batch.query_x)
+        context = inputs + self.target_encoder(units.inward(batch.context_y))
+        query_y = units.inward(batch.query_y)
+        everything = torch.cat([context, query_inputs + self.target_encoder(query_y)], dim=1)
+        before, after = self.latent(context), self.latent(everything)
+        found = self.deterministic(query_inputs, inputs, context)
+        ppd = likelihood(self.decoded(query_inputs, found, after.rsample()[:, None]), self.task)
+        divergence = kl_divergence(after, before).sum(-1, keepdim=True) / query_y.shape[1]  # (batch, 1)
+        return units.log_scale - ppd.log_prob(query_y) + divergence
+
+    def decoded(
+        self,
+        query_inputs: Float[Tensor, "*latents batch query width"],
+        found: Float[Tensor, "*latents batch query width"],
+        latent: Float[Tensor, "*latents batch 1 width"],
+    ) -> Float[Tensor, "*latents batch query outputs"]:
+        """The numbers of each query's distribution under given latents."""
+        return self.decoder(torch.cat([query_inputs, found, latent.expand_as(found)], dim=-1))
+
+    def condition(
+        self, context_x: Num[Tensor, "*batch context features"], context_y: Num[Tensor, "*batch context"]
+    ) -> "NeuralProcessPosterior":
+        """See `Predictor.condition`; the latents are drawn here."""
+        checked_context(context_x, context_y, self.task)
+        count = context_x.shape[:-2].numel()
+        flat_y = context_y.to(self.dtype).reshape(count, context_y.shape[-1])
+        inputs = self.input_encoder(context_x.to(self.dtype).reshape(count, *context_x.shape[-2:]))
+        pairs = inputs + self.target_encoder(self.scaling(flat_y).inward(flat_y))
+        belief = self.latent(pairs)
+        with seeded(0):
+            white = torch.randn(self.num_latents, 1, belief.loc.shape[-1]).to(belief.loc)
+        latents = belief.loc + belief.scale * white  # (latents, batch, width)
+        return NeuralProcessPosterior(self, inputs, pairs, latents[:, :, None], context_x.shape[:-2])
+
+    @classmethod
+    def load(cls, path: str | Path) -> "AttentiveNeuralProcess":
+        """Read a folder that `save` wrote; runs no code from it."""
+        settings, task, card, weights = read_model(Path(path), NeuralProcessSettings)
+        process = cls(settings, task, card)
+        try:
+            process.load_state_dict(weights)
+        except RuntimeError as error:
+            raise CheckpointError(f"the weights in {path} do not fit what its config describes: {error}") from error
+        return process.finished()
+
+
+class NeuralProcessPosterior:
+    """The tokens of a context and draws of its latent; a `Posterior`."""
+
+    def __init__(
+        self,
+        process: AttentiveNeuralProcess,
+        inputs: Float[Tensor, "batch context width"],
+        pairs: Float[Tensor, "batch context width"],
+        latents: Float[Tensor, "latents batch 1 width"],
+        batch_shape: torch.Size,
+    ) -> None:
+        self._process, self._inputs, self._pairs, self._latents = process, inputs, pairs, latents
+        self._batch_shape = batch_shape
+
+    def predict(self, query_x: Num[Tensor, "*batch query features"]) -> Distribution:
+        """The mixture over the latents, for each query."""
+        process = self._process
+        check_queries(query_x, self._batch_shape, process.task)
+        flat = query_x.to(process.dtype).reshape(len(self._pairs), *query_x.shape[-2:])
+        outputs = torch.cat([self._outputs(chunk) for chunk in flat.split(QUERIES_AT_ONCE, dim=1)], dim=2)
+        outputs = outputs.reshape(len(self._latents), *query_x.shape[:-1], outputs.shape[-1])
+        units = process.scaling(outputs.new_zeros(len(flat), 0)).reshape(*self._batch_shape)
+        return units.outward(mixture(likelihood(outputs, process.task)))
+
+    def _outputs(self, query_x: Float[Tensor, "batch query features"]) -> Float[Tensor, "latents batch query outputs"]:
+        process, count = self._process, len(self._latents)
+        inputs = process.input_encoder(query_x)
+        found = process.deterministic(inputs, self._inputs, self._pairs)
+        return process.decoded(inputs.expand(count, -1, -1, -1), found.expand(count, -1, -1, -1), self._latents)
+
+
+def num_outputs(task: Task) -> int:
+    """How many numbers describe one query's distribution."""
+    return task.outcome.count if isinstance(task.outcome, Classes) else 2
+
+
+def likelihood(outputs: Float[Tensor, "*batch outputs"], task: Task) -> Normal | Categorical:
+    """The distribution of y under one latent, in the network's units."""
+    if isinstance(task.outcome, Classes):
+        return Categorical(logits=outputs, validate_args=False)
+    return Normal(outputs[..., 0], outputs[..., 1].clamp(*LOG_SCALE_RANGE).exp(), validate_args=False)
+
+
+def mixture(each: Normal | Categorical) -> Distribution:
+    """The average over the first axis of a distribution's batch."""
+    if isinstance(each, Normal):
+        loc, scale = each.loc.movedim(0, -1), each.scale.movedim(0, -1)
+        return NormalMixture(torch.zeros_like(loc), loc, scale, validate_args=False)
+    log_probs = each.logits.logsumexp(0).log_softmax(-1)
+    if log_probs.shape[-1] > 2:
+        return Categorical(logits=log_probs, validate_args=False)
+    return Bernoulli(logits=log_probs[..., 1] - log_probs[..., 0], validate_args=False)
