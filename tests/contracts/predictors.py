@@ -1,6 +1,7 @@
 """Every predictor with a prior whose datasets it can answer: a new one is a new line here."""
 
 import torch
+from baselines.tabular.methods import METHODS
 
 from priorfit.baselines import (
     AttentiveNeuralProcess,
@@ -40,6 +41,7 @@ PREDICTORS = {
     "exact_beta_bernoulli": (ExactBetaBernoulli(COINS), COINS),
     "hyper_gp_oracle": (HyperGPOracle(HYPER_GP, num_samples=300), HYPER_GP),
     "collapsed_bnn": (CollapsedBNN(SMALL, num_samples=1024), SMALL),
+    **{f"tuned_{name}": (method, SMALL) for name, method in METHODS.items()},
 }
 
 SAMPLED: frozenset[str] = frozenset()
