@@ -75,9 +75,16 @@ PRIORS = {
     "binarized": Binarized(GaussianProcess(num_features=2), num_reference=32),
     "binarized_by_dataset": Binarized(GaussianProcess(), threshold="dataset_median"),
     "standardized": Standardized(LinearRegression(), num_reference=16),
+    "tabular": PaddedFeatures(
+        Binarized(
+            Mixture([HyperGaussianProcess(), BayesianNetwork(architecture=ArchitecturePrior())], weights=[0.3, 0.7]),
+            num_reference=16,
+        ),
+        max_features=5,
+    ),
     "standardized_mixture": Standardized(Mixture([GaussianProcess(), damped_waves]), num_reference=16),
     "padded": PaddedFeatures(GaussianProcess(lengthscale=0.3, noise=0.01), max_features=4),
-    "tabular": PaddedFeatures(
+    "padded_labels": PaddedFeatures(
         Binarized(Mixture([GaussianProcess(), GaussianProcess(kernel="matern12")], weights=[0.3, 0.7])),
         max_features=5,
         min_features=2,

@@ -4,7 +4,15 @@ from torch.distributions import Categorical, Normal
 
 from priorfit.data import Classes
 from priorfit.errors import InputError
-from priorfit.priors import BetaBernoulli, GaussianProcess, LinearRegression, Mixture, Standardized, UniformInputs
+from priorfit.priors import (
+    BetaBernoulli,
+    GaussianProcess,
+    LinearRegression,
+    Mixture,
+    PaddedFeatures,
+    Standardized,
+    UniformInputs,
+)
 from priorfit.priors.function import prior
 from priorfit.seeding import seeded
 
@@ -92,7 +100,6 @@ def test_a_component_may_need_extra_points():
     ("priors", "weights", "message"),
     [
         ([], None, "at least one part; got none"),
-        ([GaussianProcess(1), GaussianProcess(2)], None, "must agree in num_features; got 1, 2"),
         ([GaussianProcess(), BetaBernoulli()], None, r"must agree in outcome; got Real\(\), Classes\(count=2\)"),
         ([GaussianProcess(), LinearRegression()], [1.0], "each of its 2 parts; got 1 weights"),
         ([GaussianProcess(), LinearRegression()], [1.0, -1.0], r"at least 0, and not all 0; got \[1.0, -1.0\]"),
@@ -101,3 +108,10 @@ def test_a_component_may_need_extra_points():
 def test_components_that_do_not_fit_are_refused(priors, weights, message):
     with pytest.raises(InputError, match=message):
         Mixture(priors, weights)
+
+
+def test_priors_of_different_features_need_padding():
+    mixture = Mixture([GaussianProcess(1), GaussianProcess(2)])
+    with pytest.raises(InputError, match=r"different numbers of features \(1, 2\).*PaddedFeatures\(Mixture"):
+        mixture.sample(4, 5)
+    assert PaddedFeatures(mixture, max_features=3).sample(4, 5).x.shape == (4, 5, 3)

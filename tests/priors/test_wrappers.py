@@ -1,10 +1,12 @@
 import pytest
 import torch
 from scipy.stats import norm
-from torch.distributions import Normal
+from torch.distributions import Categorical, Normal
 
+from priorfit.description import build, describe
 from priorfit.errors import InputError
 from priorfit.priors import (
+    PRIORS,
     BetaBernoulli,
     Binarized,
     GaussianProcess,
@@ -146,12 +148,25 @@ def test_wrappers_within_wrappers_ask_for_all_their_extra_points():
         (lambda: Binarized(GP, num_reference=1), "num_reference must be at least 2, .* got 1"),
         (lambda: PaddedFeatures(GP, 3, min_features=4), "min_features=4, max_features=3"),
         (lambda: PaddedFeatures(GP, 3, min_features=0), "min_features=0, max_features=3"),
-        (
-            lambda: Standardized(Mixture([LinearRegression(), GaussianProcess(inputs=UniformInputs(2.0, 3.0))])),
-            r"inputs of their own. Wrap each of them: Mixture\(\[Standardized\(first\)",
-        ),
     ],
 )
 def test_wrong_fields_are_refused(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+def test_a_wrapped_mixture_of_own_inputs_is_the_mixture_of_wrapped_priors():
+    priors = [LinearRegression(num_features=2), GaussianProcess(num_features=1, inputs=UniformInputs(2.0, 3.0))]
+    outside = PaddedFeatures(Binarized(Mixture(priors, weights=[0.3, 0.7])), max_features=4)
+    inside = Mixture([PaddedFeatures(Binarized(prior), max_features=4) for prior in priors], weights=[0.3, 0.7])
+    for name in ("num_features", "inputs", "outcome", "num_extra", "offers_expected"):
+        assert getattr(outside, name) == getattr(inside, name), name
+    with seeded(0):
+        ours = outside.sample(16, 12)
+    with seeded(0):
+        theirs = inside.sample(16, 12)
+    assert torch.equal(ours.x, theirs.x) and torch.equal(ours.y, theirs.y)
+    ours, theirs = (datasets.split(5).target for datasets in (ours, theirs))
+    assert isinstance(ours, Categorical) and isinstance(theirs, Categorical)
+    assert torch.equal(ours.probs, theirs.probs)
+    assert build(describe(outside), PRIORS) == outside

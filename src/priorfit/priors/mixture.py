@@ -19,8 +19,9 @@ class Mixture(Prior):
     """Each dataset comes from one of several priors, chosen with the given weights (equal ones by default).
 
     ``sample`` draws the inputs of a dataset as its component does; ``draw`` chooses components for the inputs
-    it is given. Where some components know their targets' distribution, the datasets of the others count
-    as point masses at what was drawn.
+    it is given. Priors that differ in ``num_features`` need `PaddedFeatures` around the mixture. Where some
+    components know their targets' distribution, the datasets of the others count as point masses at what was
+    drawn.
 
     >>> from priorfit.priors.gaussian_process import GaussianProcess
     >>> mixture = Mixture([GaussianProcess(kernel="rbf"), GaussianProcess(kernel="matern12")], weights=[0.3, 0.7])
@@ -46,7 +47,7 @@ class Mixture(Prior):
         derived = {
             "priors": priors,
             "weights": weights,
-            "num_features": priors[0].num_features,
+            "num_features": max(prior.num_features for prior in priors),
             "inputs": inputs[0] if len(set(inputs)) == 1 else MixtureInputs(inputs, weights),
             "outcome": priors[0].outcome,
             "num_extra": max(prior.num_extra for prior in priors),
@@ -54,6 +55,15 @@ class Mixture(Prior):
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)
+
+    @property
+    def has_own_inputs(self) -> bool:
+        """Whether the priors differ in their inputs or in the number of features, so that a batch is no single draw."""
+        return isinstance(self.inputs, MixtureInputs) or self._differ_in_features
+
+    @property
+    def _differ_in_features(self) -> bool:
+        return len({prior.num_features for prior in self.priors}) > 1
 
     def draw(self, x: Float[Tensor, "batch all_points features"]) -> Datasets:
         """See `Prior.draw`."""
@@ -67,6 +77,12 @@ class Mixture(Prior):
 
     def sample(self, batch_size: int, num_points: int) -> Datasets:
         """See `Prior.sample`; each component draws its own inputs."""
+        if self._differ_in_features:
+            found = ", ".join(str(prior.num_features) for prior in self.priors)
+            raise InputError(
+                f"the priors of this Mixture have different numbers of features ({found}), so they fill no common "
+                "table. Wrap it: PaddedFeatures(Mixture(...), max_features=...)."
+            )
         rows = self._rows(batch_size)
         parts = [
             prior.sample(len(chosen), num_points)
@@ -89,9 +105,8 @@ class Mixture(Prior):
 
 def _check_components(priors: tuple[Prior, ...], weights: tuple[float, ...] | None) -> None:
     check_weights(weights, len(priors))
-    for name in ("num_features", "outcome"):
-        values = [getattr(prior, name) for prior in priors]
-        if any(value != values[0] for value in values):
-            raise InputError(
-                f"the priors of a Mixture must agree in {name}; got {', '.join(str(value) for value in values)}."
-            )
+    outcomes = [prior.outcome for prior in priors]
+    if any(outcome != outcomes[0] for outcome in outcomes):
+        raise InputError(
+            f"the priors of a Mixture must agree in outcome; got {', '.join(str(outcome) for outcome in outcomes)}."
+        )

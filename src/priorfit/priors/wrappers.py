@@ -4,9 +4,12 @@ No statistic sees the queries. With the dataset's own median as threshold the la
 others; with its own mean, the last target follows by subtraction. So thresholds and scales come from
 ``num_reference`` extra points of the same function, which are drawn first and thrown away. The inner prior's
 conditional given these and the context is then an exact target.
+
+A wrapped `Mixture` whose priors have inputs or features of their own is the mixture of the wrapped priors.
 """
 
-from dataclasses import dataclass, field
+from abc import abstractmethod
+from dataclasses import dataclass, field, replace
 
 import torch
 from jaxtyping import Float
@@ -15,7 +18,7 @@ from torch import Tensor
 from priorfit.data import Classes, Datasets, Outcome, Real
 from priorfit.errors import InputError
 from priorfit.priors.conditionals import BinarizedConditional, StandardizedConditional
-from priorfit.priors.inputs import Inputs, MixtureInputs, RescaledInputs
+from priorfit.priors.inputs import Inputs, RescaledInputs
 from priorfit.priors.mixture import Mixture
 from priorfit.priors.prior import Prior
 
@@ -23,7 +26,36 @@ THRESHOLDS = ("reference_median", "dataset_median")
 
 
 @dataclass(frozen=True)
-class Binarized(Prior):
+class Wrapper(Prior):
+    """A prior made of another one."""
+
+    prior: Prior
+
+    num_features: int = field(init=False, repr=False)
+    inputs: Inputs = field(init=False, repr=False)
+    outcome: Outcome = field(init=False, repr=False)
+    num_extra: int = field(init=False, repr=False)
+    offers_expected: bool = field(init=False, repr=False)
+    mixture: Mixture | None = field(init=False, repr=False, compare=False)
+    """The same prior as a mixture of wrapped priors, where those of the inner one draw their own inputs."""
+
+    @abstractmethod
+    def wrapped(self, x: Float[Tensor, "batch all_points features"]) -> Datasets:
+        """The datasets at ``x``, made of those that the inner prior draws there."""
+
+    def draw(self, x: Float[Tensor, "batch all_points features"]) -> Datasets:
+        """See `Prior.draw`."""
+        return self.wrapped(x) if self.mixture is None else self.mixture.draw(x)
+
+    def sample(self, batch_size: int, num_points: int) -> Datasets:
+        """See `Prior.sample`."""
+        if self.mixture is not None:
+            return self.mixture.sample(batch_size, num_points)
+        return super().sample(batch_size, num_points)
+
+
+@dataclass(frozen=True)
+class Binarized(Wrapper):
     """Two classes: whether a real target exceeds a threshold.
 
     ``threshold="reference_median"`` takes the median of ``num_reference`` extra points. ``"dataset_median"`` is the
@@ -36,16 +68,8 @@ class Binarized(Prior):
     (torch.Size([4, 10]), tensor([0., 1.]))
     """
 
-    prior: Prior
     threshold: str = "reference_median"
     num_reference: int = 64
-
-    num_features: int = field(init=False, repr=False)
-    inputs: Inputs = field(init=False, repr=False)
-    num_extra: int = field(init=False, repr=False)
-    offers_expected: bool = field(init=False, repr=False)
-
-    outcome = Classes(2)
 
     def __post_init__(self) -> None:
         """Check the fields, and take over what the inner prior says."""
@@ -54,11 +78,15 @@ class Binarized(Prior):
         if self.threshold not in THRESHOLDS:
             raise InputError(f"threshold must be one of {', '.join(THRESHOLDS)}; got {self.threshold!r}.")
         by_reference = self.threshold == "reference_median"
-        _take_over(self, self.prior, num_extra=self.num_reference if by_reference else 0)
-        object.__setattr__(self, "offers_expected", by_reference and self.prior.offers_expected)
+        _settle(
+            self,
+            outcome=Classes(2),
+            num_extra=self.prior.num_extra + (self.num_reference if by_reference else 0),
+            offers_expected=by_reference and self.prior.offers_expected,
+        )
 
-    def draw(self, x: Float[Tensor, "batch all_points features"]) -> Datasets:
-        """See `Prior.draw`."""
+    def wrapped(self, x: Float[Tensor, "batch all_points features"]) -> Datasets:
+        """See `Wrapper.wrapped`."""
         inner = self.prior.draw(x)
         if self.threshold == "dataset_median":
             median = inner.y.median(dim=-1, keepdim=True).values  # (batch, 1)
@@ -72,7 +100,7 @@ class Binarized(Prior):
 
 
 @dataclass(frozen=True)
-class Standardized(Prior):
+class Standardized(Wrapper):
     """Real targets shifted and scaled by mean and standard deviation of ``num_reference`` extra points.
 
     A function that is constant on these points is shifted only.
@@ -82,24 +110,16 @@ class Standardized(Prior):
     torch.Size([4, 10])
     """
 
-    prior: Prior
     num_reference: int = 64
-
-    num_features: int = field(init=False, repr=False)
-    inputs: Inputs = field(init=False, repr=False)
-    num_extra: int = field(init=False, repr=False)
-    offers_expected: bool = field(init=False, repr=False)
-
-    outcome = Real()
 
     def __post_init__(self) -> None:
         """Check the fields, and take over what the inner prior says."""
         _check_inner(self.prior, "Standardized", outcome=Real())
         _check_reference(self.num_reference)
-        _take_over(self, self.prior, num_extra=self.num_reference)
+        _settle(self, num_extra=self.prior.num_extra + self.num_reference)
 
-    def draw(self, x: Float[Tensor, "batch all_points features"]) -> Datasets:
-        """See `Prior.draw`."""
+    def wrapped(self, x: Float[Tensor, "batch all_points features"]) -> Datasets:
+        """See `Wrapper.wrapped`."""
         inner = self.prior.draw(x)
         reference, x, y = _divided(inner, self.num_reference)
         shift = reference.mean(-1, keepdim=True)  # (batch, 1)
@@ -112,7 +132,7 @@ class Standardized(Prior):
 
 
 @dataclass(frozen=True)
-class PaddedFeatures(Prior):
+class PaddedFeatures(Wrapper):
     """A varying number of features in a table of fixed width, so that one network serves many tables.
 
     The number in use is uniform on min_features ... max_features for each dataset. The other columns are 0, for the
@@ -124,43 +144,38 @@ class PaddedFeatures(Prior):
     torch.Size([4, 10, 6])
     """
 
-    prior: Prior
     max_features: int
     min_features: int = 1
 
-    num_features: int = field(init=False, repr=False)
-    inputs: Inputs = field(init=False, repr=False)
-    num_extra: int = field(init=False, repr=False)
-    offers_expected: bool = field(init=False, repr=False)
-    outcome: Outcome = field(init=False, repr=False)
-
     def __post_init__(self) -> None:
         """Check the fields, and take over what the inner prior says."""
-        _check_inner(self.prior, "PaddedFeatures", outcome=self.prior.outcome)
         if not 1 <= self.min_features <= self.max_features:
             raise InputError(
                 "PaddedFeatures needs 1 <= min_features <= max_features; got "
                 f"min_features={self.min_features}, max_features={self.max_features}."
             )
-        _take_over(self, self.prior, num_extra=0)
         inputs = RescaledInputs(self.prior.inputs, self.max_features / self.min_features)
-        object.__setattr__(self, "inputs", inputs)
-        object.__setattr__(self, "num_features", self.max_features)
-        object.__setattr__(self, "outcome", self.prior.outcome)
+        _settle(self, num_features=self.max_features, inputs=inputs)
 
-    def draw(self, x: Float[Tensor, "batch all_points features"]) -> Datasets:
-        """See `Prior.draw`; ``x`` has ``max_features`` columns."""
+    def wrapped(self, x: Float[Tensor, "batch all_points features"]) -> Datasets:
+        """See `Wrapper.wrapped`; ``x`` has ``max_features`` columns."""
         used = torch.randint(self.min_features, self.max_features + 1, (len(x), 1, 1), device=x.device)
         kept = torch.arange(x.shape[-1], device=x.device) < used  # (batch, 1, features)
         inner = self.prior.draw(x * kept)
         return Datasets(inner.x * (self.max_features / used).to(x.dtype), inner.y, inner.conditional)
 
 
-def _take_over(wrapper: Prior, prior: Prior, num_extra: int) -> None:
-    """Say what the inner prior says, with more extra points."""
-    for name in ("num_features", "inputs", "offers_expected"):
-        object.__setattr__(wrapper, name, getattr(prior, name))
-    object.__setattr__(wrapper, "num_extra", prior.num_extra + num_extra)
+def _settle(wrapper: Wrapper, **own: object) -> None:
+    """Say what the inner prior says, or the mixture that the wrapper amounts to, but for the wrapper's own."""
+    inner = wrapper.prior.mixture if isinstance(wrapper.prior, Wrapper) else wrapper.prior
+    mixture = None
+    if isinstance(inner, Mixture) and inner.has_own_inputs:
+        mixture = Mixture([replace(wrapper, prior=prior) for prior in inner.priors], inner.weights)
+    source = wrapper.prior if mixture is None else mixture
+    for name in ("num_features", "inputs", "outcome", "num_extra", "offers_expected"):
+        value = getattr(source, name) if mixture is not None or name not in own else own[name]
+        object.__setattr__(wrapper, name, value)
+    object.__setattr__(wrapper, "mixture", mixture)
 
 
 def _divided(
@@ -178,8 +193,3 @@ def _check_reference(num_reference: int) -> None:
 def _check_inner(prior: Prior, wrapper: str, outcome: Outcome) -> None:
     if prior.outcome != outcome:
         raise InputError(f"{wrapper} needs a prior over {outcome}; got one over {prior.outcome}.")
-    if isinstance(prior, Mixture) and isinstance(prior.inputs, MixtureInputs):
-        raise InputError(
-            f"{wrapper} draws the inputs, but the priors of this Mixture have inputs of their own. Wrap each of "
-            f"them: Mixture([{wrapper}(first), {wrapper}(second), ...])."
-        )
