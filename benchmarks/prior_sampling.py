@@ -7,10 +7,15 @@
 For each prior, in turn and in one run: the time of a draw of a batch of 64 datasets with all that training uses of it,
 and of a whole training step (draw, forward, backward, optimiser) on that batch, of the default network (width 64, 6
 layers) and of a wider one (width 256). Printed are datasets per second of the draw alone and the draw's share of both
-steps: medians and 95 % intervals. The prior is drawn in the main process.
+steps: medians and 95 % intervals. The last column is of the default network with one background worker (`--workers 1`):
+how much longer blocks of steps take than with the data at hand, again as a share of a step.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from itertools import repeat
+from multiprocessing import get_context
 from typing import Any
 
 import torch
@@ -21,11 +26,14 @@ import priorfit as pf
 from priorfit.priors import Prior
 from priorfit.training import Budget, Recipe
 from priorfit.training.batches import draw_batch
-from priorfit.training.loop import start_network
+from priorfit.training.networks import start_network
 from priorfit.training.trainer import Trainer
+from priorfit.training.workers import Ahead, Source, prepare_worker
 
 WIDE = pf.NetworkSettings(width=256, feedforward=512)
 WARMUP = 2
+BLOCK = 16
+"""Steps that are timed together, so that what a worker has drawn in advance is a small part of them."""
 FIXED_STEP = 0
 """The same step again and again, so that n does not vary."""
 
@@ -62,6 +70,33 @@ class Timer:
         self.trainer.step = FIXED_STEP
         self.trainer.take_step()
 
+    def block(self, source: Source) -> None:
+        """Some steps on data from elsewhere."""
+        self.trainer.source, before = source, self.trainer.source
+        for _ in range(BLOCK):
+            self.step()
+        self.trainer.source = before
+
+
+@contextmanager
+def one_worker(timer: Timer) -> Iterator[Source]:
+    """A worker that draws the same step again and again."""
+    initargs = (timer.trainer.recipe,)
+    with ProcessPoolExecutor(1, get_context("spawn"), initializer=prepare_worker, initargs=initargs) as pool:
+        yield Ahead(pool, 2, repeat((FIXED_STEP, 0)))
+
+
+def waiting(timer: Timer, repetitions: int) -> tuple[list[float], list[float]]:
+    """How much longer blocks of steps take with a worker than with the data at hand, and how long they take."""
+    at_hand = draw_batch(timer.trainer.recipe, FIXED_STEP, 0)
+    with one_worker(timer) as worker:
+        timer.block(worker)
+        blocks = [
+            (seconds(lambda: timer.block(worker)), seconds(lambda: timer.block(lambda step, micro_batch: at_hand)))
+            for _ in range(repetitions)
+        ]
+    return [drawn - held for drawn, held in blocks], [drawn for drawn, _ in blocks]
+
 
 def row(name: str, prior: Prior, num_points: int, repetitions: int, seed: int) -> dict[str, Any]:
     """The share of a draw in a step of the default network and of the wide one."""
@@ -69,12 +104,14 @@ def row(name: str, prior: Prior, num_points: int, repetitions: int, seed: int) -
     times = [(seconds(small.draw), seconds(small.step), seconds(wide.step)) for _ in range(WARMUP + repetitions)]
     draws, small_steps, wide_steps = (list(column) for column in zip(*times[WARMUP:], strict=True))
     batch_size = small.trainer.recipe.data.batch_size
+    waits, blocks = waiting(small, repetitions)
     return {
         "prior": name,
         "N": num_points,
         "datasets_per_second": median_interval([batch_size / each for each in draws]),
         "share_of_default_step": ratios(draws, small_steps),
         "share_of_wide_step": ratios(draws, wide_steps),
+        "share_with_a_worker": ratios(waits, blocks),
     }
 
 
@@ -88,10 +125,11 @@ def print_rows(rows: Sequence[dict[str, Any]], repetitions: int) -> None:
             format(each["datasets_per_second"], ",.0f"),
             format(each["share_of_default_step"], ".0%"),
             format(each["share_of_wide_step"], ".0%"),
+            format(each["share_with_a_worker"], ".0%"),
         ]
         for each in rows
     ]
-    show(title, ["prior", "N", "datasets/s", "share of a step, width 64", "width 256"], lines)
+    show(title, ["prior", "N", "datasets/s", "share of a step, width 64", "width 256", "64, a worker"], lines)
 
 
 def main() -> None:

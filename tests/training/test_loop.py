@@ -16,7 +16,7 @@ from priorfit.network import load_pfn
 from priorfit.training import Budget, DataSettings, Interrupted, OptimiserSettings, RunOptions, train
 from priorfit.training.batches import draw_batch, loss_divisor
 from priorfit.training.devices import Processes
-from priorfit.training.loop import start_network
+from priorfit.training.networks import start_network
 from priorfit.training.progress import Display, Reading
 from priorfit.training.trainer import Trainer
 

@@ -2,6 +2,8 @@
 
 import platform
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from priorfit.training.progress import Display, Reading, Silent
 from priorfit.training.recipe import Recipe
 from priorfit.training.resume import RunFolder, SavedState
 from priorfit.training.trainer import StepResult, Trainer, planned_steps
+from priorfit.training.workers import batch_source
 
 GAP_READINGS = 20
 """How often in a run the gap to the exact answer is measured."""
@@ -27,13 +30,16 @@ GAP_READINGS = 20
 class RunOptions:
     """Where and how a run happens; nothing here changes its result.
 
-    ``folder=None`` keeps everything in memory. ``checkpoint_seconds=0`` saves after every step.
+    ``folder=None`` keeps everything in memory. ``checkpoint_seconds=0`` saves after every step. ``workers`` is
+    how many background processes draw the prior (with one thread each); a script that asks for some needs the usual
+    ``if __name__ == "__main__":``.
     """
 
     folder: Path | None = None
     resume: bool = False
     device: str | None = None
     checkpoint_seconds: float = 120.0
+    workers: int = 0
 
 
 class Interrupted(KeyboardInterrupt):
@@ -47,7 +53,7 @@ def train(
     with processes() as group:
         run = Run(recipe, options or RunOptions(), group, start)
         shown = display if display is not None and group.is_first else Silent()
-        with shown, stop_requests() as request:
+        with shown, stop_requests() as request, run.data():
             run.go(shown, request)
         return run.finish()
 
@@ -95,6 +101,13 @@ class Run:
                 weight.copy_(saved.averaged[name])
         trainer.step, trainer.skipped, self.seconds = saved.step, saved.skipped, saved.seconds
         self.origin = saved.config.get("started_from")
+
+    @contextmanager
+    def data(self) -> Iterator[None]:
+        """While this is open, background workers draw the batches, if the options ask for some."""
+        trainer, mine = self.trainer, self.group.micro_batches(self.recipe.data.micro_batches)
+        with batch_source(self.recipe, self.options.workers, trainer.step, mine) as trainer.source:
+            yield
 
     def go(self, display: Display, request: StopRequest) -> None:
         """Take all steps that are left; save before the first, now and then, and when asked to stop."""

@@ -4,6 +4,7 @@ import copy
 import math
 import time
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -16,6 +17,7 @@ from priorfit.training.devices import Processes, StepLoss
 from priorfit.training.optimiser import Optimisers
 from priorfit.training.recipe import Recipe
 from priorfit.training.schedule import learning_rate_factor
+from priorfit.training.workers import Source
 
 PATIENCE = 20
 """Steps in a row with a gradient that is not finite, after which a run gives up."""
@@ -47,6 +49,7 @@ class Trainer:
                 f"micro_batches must be a multiple of the number of processes; got {recipe.data.micro_batches} "
                 f"micro-batches for {self.group.count} processes."
             )
+        self.source: Source = partial(draw_batch, recipe)
         self.optimisers = Optimisers(network, recipe.optimiser)
         self.step_loss = StepLoss(network, loss_divisor(recipe) * recipe.data.micro_batches, self.group)
         self.averaged = {name: weight.detach().clone() for name, weight in network.named_parameters()}
@@ -70,7 +73,7 @@ class Trainer:
         mine = self.group.micro_batches(self.recipe.data.micro_batches)
         total, queries = 0.0, 1
         for micro_batch in mine:
-            batch = self._on_device(draw_batch(self.recipe, step, micro_batch))
+            batch = self._on_device(self.source(step, micro_batch))
             with self.step_loss.unsynchronised(wait=micro_batch != mine[-1]):
                 loss = self.step_loss(batch)
                 loss.backward()
