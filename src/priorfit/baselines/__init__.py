@@ -12,10 +12,15 @@ from priorfit.baselines.exact import exact as exact
 from priorfit.baselines.exact_beta_bernoulli import ExactBetaBernoulli as ExactBetaBernoulli
 from priorfit.baselines.exact_gp import ExactGP as ExactGP
 from priorfit.baselines.exact_linear import ExactLinear as ExactLinear
+from priorfit.baselines.exact_mixture import ExactMixture as ExactMixture
 from priorfit.baselines.hyper_gp_oracle import HyperGPOracle as HyperGPOracle
 from priorfit.baselines.neural_process_settings import NeuralProcessSettings as NeuralProcessSettings
 
 if TYPE_CHECKING:
+    from priorfit.baselines.mle2_gp import MLE2GP as MLE2GP
+    from priorfit.baselines.nuts_bnn import NutsBNN as NutsBNN
+    from priorfit.baselines.nuts_gp import NutsGP as NutsGP
+    from priorfit.baselines.svi_bnn import SviBNN as SviBNN
     from priorfit.baselines.tabular.tuned_bnn import TunedBNN as TunedBNN
     from priorfit.baselines.tabular.tuned_catboost import TunedCatBoost as TunedCatBoost
     from priorfit.baselines.tabular.tuned_gp import TunedGP as TunedGP
@@ -24,6 +29,10 @@ if TYPE_CHECKING:
     from priorfit.baselines.tabular.tuned_xgboost import TunedXGBoost as TunedXGBoost
 
 _LAZY: dict[str, str] = {
+    "MLE2GP": "mle2_gp",
+    "NutsBNN": "nuts_bnn",
+    "NutsGP": "nuts_gp",
+    "SviBNN": "svi_bnn",
     "TunedBNN": "tabular.tuned_bnn",
     "TunedCatBoost": "tabular.tuned_catboost",
     "TunedGP": "tabular.tuned_gp",

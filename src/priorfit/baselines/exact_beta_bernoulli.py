@@ -1,6 +1,7 @@
 """The exact posterior predictive of coins of unknown bias: counting."""
 
 from dataclasses import dataclass
+from math import lgamma
 
 import torch
 from jaxtyping import Float, Num
@@ -42,3 +43,12 @@ class ExactBetaBernoulli:
         ones = context_y.to(torch.float64).sum(-1)  # (*batch)
         total = self.prior.alpha + self.prior.beta + context_y.shape[-1]
         return BetaPosterior((self.prior.alpha + ones) / total)
+
+    def log_evidence(
+        self, context_x: Float[Tensor, "*batch context features"], context_y: Num[Tensor, "*batch context"]
+    ) -> Float[Tensor, "*batch"]:
+        """See `ExactPredictor.log_evidence`."""
+        ones, alpha, beta = context_y.double().sum(-1), self.prior.alpha, self.prior.beta  # (*batch)
+        zeros = context_y.shape[-1] - ones
+        after = torch.lgamma(alpha + ones) + torch.lgamma(beta + zeros) - lgamma(alpha + beta + context_y.shape[-1])
+        return after - (lgamma(alpha) + lgamma(beta) - lgamma(alpha + beta))

@@ -1,6 +1,7 @@
 """The exact posterior predictive of a Gaussian process with fixed hyper-parameters."""
 
 from dataclasses import dataclass
+from math import log, pi
 
 import torch
 from jaxtyping import Float, Num
@@ -50,3 +51,12 @@ class ExactGP:
         factor = cholesky(self.gp.noisy_covariance(context_x))
         y = context_y.to(torch.float64)[..., None]  # (*batch, context, 1)
         return GPPosterior(self.gp, context_x, factor, torch.linalg.solve_triangular(factor, y, upper=False))
+
+    def log_evidence(
+        self, context_x: Float[Tensor, "*batch context features"], context_y: Num[Tensor, "*batch context"]
+    ) -> Float[Tensor, "*batch"]:
+        """See `ExactPredictor.log_evidence`."""
+        posterior = self.condition(context_x, context_y)
+        squares = posterior.whitened_y.square().sum((-1, -2))  # (*batch)
+        log_determinant = posterior.factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)  # (*batch)
+        return -squares / 2 - log_determinant - context_y.shape[-1] / 2 * log(2 * pi)

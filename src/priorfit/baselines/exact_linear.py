@@ -1,6 +1,7 @@
 """The exact posterior predictive of linear regression with known noise."""
 
 from dataclasses import dataclass
+from math import log, pi
 
 import torch
 from jaxtyping import Float, Num
@@ -51,3 +52,14 @@ class ExactLinear:
         factor = torch.linalg.cholesky(precision)  # (*batch, features, features)
         mean = torch.cholesky_solve(x.mT @ y / self.prior.noise, factor)  # (*batch, features, 1)
         return LinearPosterior(self.prior.noise, mean, factor)
+
+    def log_evidence(
+        self, context_x: Float[Tensor, "*batch context features"], context_y: Num[Tensor, "*batch context"]
+    ) -> Float[Tensor, "*batch"]:
+        """See `ExactPredictor.log_evidence`; p(y) = p(y | w) p(w) / p(w | y), taken at the posterior's mean w."""
+        posterior, x, y = self.condition(context_x, context_y), context_x.double(), context_y.double()
+        noise, scale, weights = self.prior.noise, self.prior.weight_scale, posterior.mean[..., 0]  # (*batch, features)
+        errors = y - (x @ posterior.mean)[..., 0]  # (*batch, context)
+        likelihood = -errors.square().sum(-1) / (2 * noise) - y.shape[-1] / 2 * log(2 * pi * noise)
+        prior = -weights.square().sum(-1) / (2 * scale**2) - x.shape[-1] * log(scale)
+        return likelihood + prior - posterior.factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
