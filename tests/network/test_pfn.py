@@ -1,3 +1,5 @@
+import math
+
 import pytest
 import torch
 
@@ -14,12 +16,19 @@ from priorfit.network import (
     RiemannHead,
     Task,
 )
+from priorfit.network.attention import AttentionForm, ContextAttention
 from priorfit.seeding import seeded
 
 SMALL = NetworkSettings(width=32, layers=3, heads=2, feedforward=48, head=RiemannHead(num_buckets=20))
 VARIANTS = {
     "sink": SMALL,
     "self": NetworkSettings(width=32, layers=3, heads=2, feedforward=48, query_attention="self"),
+    "norms, log n, loops": NetworkSettings(
+        width=32, layers=2, heads=2, feedforward=48, qk_norm=True, query_scale="log-n", loops=2
+    ),
+    "self, norms, log n": NetworkSettings(
+        width=32, layers=2, heads=2, feedforward=48, query_attention="self", qk_norm=True, query_scale="log-n"
+    ),
     "context units": NetworkSettings(width=32, layers=3, heads=2, feedforward=48, target_scaling="context"),
     "mixture": NetworkSettings(width=32, layers=2, heads=4, feedforward=32, head=NormalMixtureHead(4)),
     "normal": NetworkSettings(width=32, layers=2, heads=4, feedforward=32, head=NormalHead(), encoder=LinearEncoder()),
@@ -215,3 +224,36 @@ def test_fourier_features_need_a_known_range():
 def test_a_width_that_heads_do_not_divide_is_refused():
     with pytest.raises(InputError, match="width=30, heads=4"):
         NetworkSettings(width=30, heads=4)
+
+
+def test_loops_go_through_the_same_layers_again():
+    once = NetworkSettings(width=32, layers=4, heads=2, feedforward=48)
+    twice = NetworkSettings(width=32, layers=2, heads=2, feedforward=48, loops=2)
+    looped, deep = (shaken(settings, Task(2, Real(), (0.0, 1.0))) for settings in (twice, once))
+    weights = looped.state_dict()
+    copies = {name.replace(f".blocks.{i}.", f".blocks.{i + 2}."): weights[name] for name in weights for i in range(2)}
+    deep.load_state_dict(weights | copies)
+    torch.testing.assert_close(densities(looped, *questions()), densities(deep, *questions()), rtol=0, atol=1e-12)
+
+
+def test_attention_that_is_scaled_by_log_n_starts_as_plain_attention():
+    plain, scaled = (
+        PFN(NetworkSettings(width=32, layers=2, query_scale=scale), Task(2, Real(), (0.0, 1.0))).double().finished()
+        for scale in ("fixed", "log-n")
+    )
+    slopes = {name: value for name, value in scaled.state_dict().items() if name.endswith("slope")}
+    scaled.load_state_dict(plain.state_dict() | slopes)
+    torch.testing.assert_close(densities(plain, *questions()), densities(scaled, *questions()))
+
+
+def test_the_log_of_the_context_size_sharpens_attention():
+    attention = ContextAttention(8, 2, AttentionForm(query_scale="log-n"))
+    slopes = attention.projections.query_scale.slope
+    with torch.no_grad():
+        slopes.copy_(torch.tensor([0.5, -0.25]).reshape(2, 1, 1))
+        attention.projections.output.weight.copy_(torch.eye(8))
+    tokens, context = torch.randn(3, 5, 8), torch.randn(3, 12, 8)
+    memory = attention.keys_values(context)
+    queries = attention.projections.query(tokens).unflatten(2, (2, 4)).transpose(1, 2) * (1 + slopes * math.log(13))
+    weights = (queries @ memory.keys.mT / 2).softmax(-1)
+    torch.testing.assert_close(attention(tokens, memory, 0), (weights @ memory.values).transpose(1, 2).flatten(2))

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 QueryAttention = Literal["sink", "self"]
+QueryScale = Literal["fixed", "log-n"]
 Tokens = Float[Tensor, "batch tokens width"]
 Heads = Float[Tensor, "batch heads tokens head_width"]
 
@@ -22,25 +23,62 @@ class KeysValues:
     values: Float[Tensor, "batch heads memory head_width"]
 
 
+@dataclass(frozen=True)
+class AttentionForm:
+    """What attention is made of, beyond its size; see `NetworkSettings`."""
+
+    query_attention: QueryAttention = "sink"
+    qk_norm: bool = False
+    query_scale: QueryScale = "fixed"
+
+
+class HeadNorm(nn.Module):
+    """Each head's vectors at length sqrt(head width), times a learned gain: no product of two can run away."""
+
+    def __init__(self, head_width: int) -> None:
+        super().__init__()
+        self.gain = nn.Parameter(torch.ones(head_width))
+
+    def forward(self, heads: Heads) -> Heads:
+        """The normalised heads."""
+        return functional.rms_norm(heads, self.gain.shape, self.gain)
+
+
+class LogSizeScale(nn.Module):
+    """Queries times 1 + s log(1 + n), with a learned s of each head: attention can stay sharp in long contexts."""
+
+    def __init__(self, heads: int) -> None:
+        super().__init__()
+        self.slope = nn.Parameter(torch.zeros(heads, 1, 1))
+
+    def forward(self, queries: Heads, num_context: int) -> Heads:
+        """The scaled queries."""
+        return queries * (1 + self.slope * math.log1p(num_context))
+
+
 class Projections(nn.Module):
     """The four linear maps of attention, between tokens and heads."""
 
-    def __init__(self, width: int, heads: int) -> None:
+    def __init__(self, width: int, heads: int, form: AttentionForm) -> None:
         super().__init__()
         self.heads = heads
+        self.query_norm, self.key_norm = (HeadNorm(width // heads) if form.qk_norm else nn.Identity() for _ in range(2))
+        self.query_scale = LogSizeScale(heads) if form.query_scale == "log-n" else None
         self.query = nn.Linear(width, width, bias=False)
         self.key = nn.Linear(width, width, bias=False)
         self.value = nn.Linear(width, width, bias=False)
         self.output = nn.Linear(width, width, bias=False)
         nn.init.zeros_(self.output.weight)  # a block starts as the identity
 
-    def queries(self, tokens: Tokens) -> Heads:
-        """What each token asks."""
-        return split_heads(self.query(tokens), self.heads)
+    def queries(self, tokens: Tokens, num_context: int) -> Heads:
+        """What each token asks of a context of so many points."""
+        queries = self.query_norm(split_heads(self.query(tokens), self.heads))
+        return queries if self.query_scale is None else self.query_scale(queries, num_context)
 
     def keys_values(self, tokens: Tokens) -> KeysValues:
         """What each token offers."""
-        return KeysValues(split_heads(self.key(tokens), self.heads), split_heads(self.value(tokens), self.heads))
+        keys, values = self.key_norm(split_heads(self.key(tokens), self.heads)), self.value(tokens)
+        return KeysValues(keys, split_heads(values, self.heads))
 
     def join(self, attended: Heads) -> Tokens:
         """The heads' answers as tokens."""
@@ -55,9 +93,9 @@ class ContextAttention(nn.Module):
     context, so that the network knows n.
     """
 
-    def __init__(self, width: int, heads: int) -> None:
+    def __init__(self, width: int, heads: int, form: AttentionForm) -> None:
         super().__init__()
-        self.projections = Projections(width, heads)
+        self.projections = Projections(width, heads, form)
         self.sink_key = nn.Parameter(torch.zeros(heads, 1, width // heads))
         self.sink_value = nn.Parameter(torch.zeros(heads, 1, width // heads))
 
@@ -73,16 +111,17 @@ class ContextAttention(nn.Module):
         self, tokens: Float[Tensor, "batch tokens width"], memory: KeysValues, num_context: int
     ) -> Float[Tensor, "batch tokens width"]:
         """Every token, of the context or not, looks at the memory."""
-        attended = functional.scaled_dot_product_attention(self.projections.queries(tokens), memory.keys, memory.values)
+        queries = self.projections.queries(tokens, memory.keys.shape[2] - 1)
+        attended = functional.scaled_dot_product_attention(queries, memory.keys, memory.values)
         return self.projections.join(attended)
 
 
 class SelfKeyAttention(nn.Module):
     """As in the authors' code: a query attends to the context and to itself; there is no sink."""
 
-    def __init__(self, width: int, heads: int) -> None:
+    def __init__(self, width: int, heads: int, form: AttentionForm) -> None:
         super().__init__()
-        self.projections = Projections(width, heads)
+        self.projections = Projections(width, heads, form)
 
     def keys_values(self, context: Float[Tensor, "batch context width"]) -> KeysValues:
         """Keys and values of the context."""
@@ -92,7 +131,8 @@ class SelfKeyAttention(nn.Module):
         self, tokens: Float[Tensor, "batch tokens width"], memory: KeysValues, num_context: int
     ) -> Float[Tensor, "batch tokens width"]:
         """The first ``num_context`` tokens are context; the others are queries and see their own key as well."""
-        queries, own = self.projections.queries(tokens), self.projections.keys_values(tokens)
+        queries = self.projections.queries(tokens, memory.keys.shape[2])
+        own = self.projections.keys_values(tokens)
         queries = queries / math.sqrt(queries.shape[-1])
         own_scores = (queries * own.keys).sum(-1, keepdim=True)
         is_context = torch.arange(tokens.shape[1], device=tokens.device) < num_context

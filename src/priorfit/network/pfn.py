@@ -45,7 +45,7 @@ class PFN(Model):
         self.input_encoder = settings.encoder_for(task).build(task.num_features, width, task.input_range)
         self.target_encoder = target_encoder(task.outcome, width)
         self.transformer = Transformer(
-            width, settings.layers, settings.heads, settings.feedforward, settings.query_attention
+            width, settings.layers, settings.heads, settings.feedforward, settings.attention, settings.loops
         )
         self.scaling = scaling_for(task.outcome, settings.target_scaling)
         sample = None if target_sample is None else self.scaling.calibrate(target_sample)

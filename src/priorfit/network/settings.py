@@ -5,7 +5,7 @@ from typing import Literal
 
 from priorfit.data import Outcome
 from priorfit.errors import InputError
-from priorfit.network.attention import QueryAttention
+from priorfit.network.attention import AttentionForm, QueryAttention, QueryScale
 from priorfit.network.embedding import FourierEncoder, InputEncoder, LinearEncoder
 from priorfit.network.heads import HeadSettings, default_head
 
@@ -27,6 +27,9 @@ class NetworkSettings:
     """Size and parts of a network. ``None`` for encoder or head: what fits the prior.
 
     ``target_scaling="context"`` shows the network targets in units of each context, and maps the density back.
+    ``query_attention="self"`` is the paper's form: a query attends to itself instead of to a sink. ``qk_norm``
+    normalises queries and keys. ``query_scale="log-n"`` lets attention grow sharper with log n. ``loops`` is how
+    often the stack of layers is gone through, with the same weights.
     """
 
     width: int = 64
@@ -37,12 +40,20 @@ class NetworkSettings:
     head: HeadSettings | None = None
     query_attention: QueryAttention = "sink"
     target_scaling: Literal["prior", "context"] = "prior"
+    qk_norm: bool = False
+    query_scale: QueryScale = "fixed"
+    loops: int = 1
 
     def __post_init__(self) -> None:
-        if min(self.width, self.layers, self.heads, self.feedforward) < 1:
-            raise InputError(f"width, layers, heads and feedforward must be at least 1; got {self}.")
+        if min(self.width, self.layers, self.heads, self.feedforward, self.loops) < 1:
+            raise InputError(f"width, layers, heads, feedforward and loops must be at least 1; got {self}.")
         if self.width % self.heads:
             raise InputError(f"width must be a multiple of heads; got width={self.width}, heads={self.heads}.")
+
+    @property
+    def attention(self) -> AttentionForm:
+        """What the blocks are told of their attention."""
+        return AttentionForm(self.query_attention, self.qk_norm, self.query_scale)
 
     def encoder_for(self, task: Task) -> InputEncoder:
         """The encoder named, or Fourier features where there are few inputs and their range is known."""

@@ -5,16 +5,16 @@ from typing import cast
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from priorfit.network.attention import ATTENTIONS, KeysValues, QueryAttention
+from priorfit.network.attention import ATTENTIONS, AttentionForm, KeysValues
 
 
 class Block(nn.Module):
     """Attention to the context, then a feed-forward layer, each on a normalised copy and added to the tokens."""
 
-    def __init__(self, width: int, heads: int, feedforward: int, query_attention: QueryAttention) -> None:
+    def __init__(self, width: int, heads: int, feedforward: int, form: AttentionForm) -> None:
         super().__init__()
         self.attention_norm = nn.LayerNorm(width)
-        self.attention = ATTENTIONS[query_attention](width, heads)
+        self.attention = ATTENTIONS[form.query_attention](width, heads, form)
         self.feedforward_norm = nn.LayerNorm(width)
         self.expand = nn.Linear(width, feedforward)
         self.activation = nn.GELU()
@@ -39,25 +39,27 @@ class Block(nn.Module):
 
 
 class Transformer(nn.Module):
-    """A stack of blocks that can answer in one pass, or remember a context and answer later."""
+    """A stack of blocks, gone through ``loops`` times, that can answer in one pass, or remember a context."""
 
     def __init__(
-        self, width: int, layers: int, heads: int, feedforward: int, query_attention: QueryAttention = "sink"
+        self, width: int, layers: int, heads: int, feedforward: int, form: AttentionForm, loops: int = 1
     ) -> None:
         super().__init__()
-        self.blocks = nn.ModuleList(Block(width, heads, feedforward, query_attention) for _ in range(layers))
+        self.blocks = nn.ModuleList(Block(width, heads, feedforward, form) for _ in range(layers))
         self.final_norm = nn.LayerNorm(width)
+        self.loops = loops
 
     def layers(self) -> list[Block]:
-        """The blocks, from the first to the last."""
-        return cast(list[Block], list(self.blocks))
+        """The blocks in the order in which tokens pass them; with loops, each comes several times."""
+        return self.loops * cast(list[Block], list(self.blocks))
 
     def forward(
         self, tokens: Float[Tensor, "batch tokens width"], num_context: int
     ) -> Float[Tensor, "batch query width"]:
         """The states of the queries, which follow the ``num_context`` tokens of the context."""
-        last = len(self.blocks) - 1
-        for layer, block in enumerate(self.layers()):
+        layers = self.layers()
+        last = len(layers) - 1
+        for layer, block in enumerate(layers):
             normed = block.attention_norm(tokens)
             memory = block.memory(normed[:, :num_context])
             if layer == last:  # nobody reads the context after this
@@ -67,11 +69,11 @@ class Transformer(nn.Module):
 
     def remember(self, context: Float[Tensor, "batch context width"]) -> list[KeysValues]:
         """What each layer keeps of a context."""
-        memories = []
-        for block in self.layers():
+        memories, layers = [], self.layers()
+        for block in layers:
             normed = block.attention_norm(context)
             memories.append(block.memory(normed))
-            if len(memories) < len(self.blocks):
+            if len(memories) < len(layers):
                 context = block(context, normed, memories[-1], context.shape[1])
         return memories
 
