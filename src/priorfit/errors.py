@@ -37,6 +37,10 @@ class TrainingError(PriorfitError, RuntimeError):
     """Training cannot go on."""
 
 
+class FitError(PriorfitError, RuntimeError):
+    """A baseline could not be fitted to a dataset."""
+
+
 class TimeLimitError(PriorfitError, TimeoutError):
     """A baseline ran out of time before it had anything to answer with."""
 

@@ -12,6 +12,14 @@ def test_a_limit_must_be_positive():
             Deadline(seconds)
 
 
+def test_what_is_left_goes_down_to_zero_and_no_further():
+    assert Deadline(None).left is None
+    assert 59 < Deadline(60.0).left <= 60
+    assert Deadline(60.0, start=Deadline(None).start - 59).left <= 1
+    over = Deadline(60.0, start=Deadline(None).start - 61)
+    assert (over.left, over.is_past) == (0, True)
+
+
 def test_the_error_says_who_ran_out_of_time_and_where():
     error = Deadline(0.5).missed("NutsGP", "warm-up")
     assert isinstance(error, TimeLimitError) and isinstance(error, TimeoutError)

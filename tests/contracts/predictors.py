@@ -4,6 +4,7 @@ import torch
 from baselines.tabular.methods import METHODS
 
 from priorfit.baselines import (
+    MLE2GP,
     AttentiveNeuralProcess,
     CollapsedBNN,
     ExactBetaBernoulli,
@@ -40,6 +41,7 @@ PREDICTORS = {
     "exact_linear": (ExactLinear(LINEAR), LINEAR),
     "exact_beta_bernoulli": (ExactBetaBernoulli(COINS), COINS),
     "hyper_gp_oracle": (HyperGPOracle(HYPER_GP, num_samples=300), HYPER_GP),
+    "mle2_gp": (MLE2GP(HYPER_GP), HYPER_GP),
     "collapsed_bnn": (CollapsedBNN(SMALL, num_samples=1024), SMALL),
     **{f"tuned_{name}": (method, SMALL) for name, method in METHODS.items()},
 }

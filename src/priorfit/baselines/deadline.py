@@ -24,7 +24,14 @@ class Deadline:
     @property
     def is_past(self) -> bool:
         """Whether the time is up."""
-        return self.seconds is not None and time.perf_counter() - self.start >= self.seconds
+        return self.left == 0
+
+    @property
+    def left(self) -> float | None:
+        """How many seconds are left, at least 0; None without a limit."""
+        if self.seconds is None:
+            return None
+        return max(0.0, self.start + self.seconds - time.perf_counter())
 
     def missed(self, baseline: str, stage: str) -> TimeLimitError:
         """The error for a baseline that has nothing to answer with yet."""
