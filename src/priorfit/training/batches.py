@@ -11,17 +11,24 @@ CONTEXT_STREAM, DATA_STREAM, SAMPLE_STREAM, WEIGHT_STREAM, GAP_STREAM = range(5)
 """The first number after the seed: what a draw is for."""
 
 
-def context_size(recipe: Recipe, step: int) -> int:
-    """The n of a step, one for all of its micro-batches."""
-    with seeded(recipe.seed, CONTEXT_STREAM, step):
-        return recipe.data.context_sizes.draw(recipe.num_points)
+def num_points(recipe: Recipe, step: int) -> int:
+    """The N of a step."""
+    growth = recipe.data.growth
+    return recipe.num_points if growth is None else growth.num_points(recipe.num_points, step)
+
+
+def context_size(recipe: Recipe, step: int, micro_batch: int) -> int:
+    """The n of a step, one for all of its micro-batches or one for each."""
+    stream = (step,) if recipe.data.one_size else (step, micro_batch)
+    with seeded(recipe.seed, CONTEXT_STREAM, *stream):
+        return recipe.data.context_sizes.draw(num_points(recipe, step))
 
 
 def draw_batch(recipe: Recipe, step: int, micro_batch: int) -> Batch:
     """One micro-batch of a step."""
     data = recipe.data
-    num_context = context_size(recipe, step)
-    num_queries = data.num_queries or recipe.num_points - num_context
+    num_context = context_size(recipe, step, micro_batch)
+    num_queries = data.num_queries or num_points(recipe, step) - num_context
     with seeded(recipe.seed, DATA_STREAM, step, micro_batch):
         batch = recipe.prior.sample(data.batch_size, num_context + num_queries).split(num_context)
     if data.targets == "sampled":

@@ -1,4 +1,4 @@
-"""How many points a training dataset reveals: distributions of n on 0 ... N - 1."""
+"""How many points a training dataset has and reveals: distributions of n on 0 ... N - 1, and how N grows."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -64,3 +64,23 @@ class LogUniformSizes(ContextSizes):
     def weights(self, num_points: int) -> Float[Tensor, " num_points"]:
         """See `ContextSizes.weights`."""
         return 1 / (self.offset + torch.arange(num_points).double())
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A curriculum: N grows in equal strides from ``first`` to its full value, which it has from step ``steps`` on.
+
+    >>> [Growth(first=10, steps=100).num_points(50, step) for step in (0, 50, 100, 1000)]
+    [10, 30, 50, 50]
+    """
+
+    first: int
+    steps: int
+
+    def __post_init__(self) -> None:
+        if self.first < 1 or self.steps < 1:
+            raise RecipeError(f"a growth needs first and steps of at least 1; got {self}.")
+
+    def num_points(self, full: int, step: int) -> int:
+        """N at a step, where it ends at ``full``."""
+        return min(full, self.first + (full - self.first) * min(step, self.steps) // self.steps)

@@ -11,7 +11,7 @@ from priorfit.description import build, describe
 from priorfit.errors import RecipeError
 from priorfit.network import NETWORK_TYPES, NetworkSettings
 from priorfit.priors import PRIORS, Prior
-from priorfit.training.context_sizes import ContextSizes, LogUniformSizes, PaperSizes, UniformSizes
+from priorfit.training.context_sizes import ContextSizes, Growth, LogUniformSizes, PaperSizes, UniformSizes
 from priorfit.training.optimiser import OptimiserSettings
 
 
@@ -38,6 +38,7 @@ class DataSettings:
 
     ``num_queries=None`` asks about all N - n points that are not revealed, as in the paper; a number is drawn
     on top of n, whatever n is. ``targets="expected"`` takes the expectation over y where the prior knows it.
+    ``one_size=False`` draws an n for each micro-batch. ``growth`` lets N grow during the first steps.
     """
 
     batch_size: int = 64
@@ -45,6 +46,8 @@ class DataSettings:
     num_queries: int | None = None
     context_sizes: ContextSizes = UniformSizes()
     targets: Literal["sampled", "expected"] = "sampled"
+    one_size: bool = True
+    growth: Growth | None = None
 
     def __post_init__(self) -> None:
         if self.batch_size < 1 or self.micro_batches < 1 or (self.num_queries is not None and self.num_queries < 1):
@@ -81,7 +84,7 @@ RECIPE_TYPES: dict[str, type] = {
     **NETWORK_TYPES,
     **{
         kind.__name__: kind
-        for kind in (Budget, DataSettings, Recipe, OptimiserSettings, UniformSizes, PaperSizes, LogUniformSizes)
+        for kind in (Budget, DataSettings, Growth, Recipe, OptimiserSettings, UniformSizes, PaperSizes, LogUniformSizes)
     },
     NeuralProcessSettings.__name__: NeuralProcessSettings,
     **{kind.__name__: kind for kind in (Real, Classes)},

@@ -71,15 +71,14 @@ class Trainer:
     def backward(self, step: int) -> float:
         """Gradients of a step's loss over all micro-batches; returns the mean loss of a query."""
         mine = self.group.micro_batches(self.recipe.data.micro_batches)
-        total, queries = 0.0, 1
+        most, total = self.recipe.data.num_queries or self.recipe.num_points, 0.0
         for micro_batch in mine:
             batch = self._on_device(self.source(step, micro_batch))
             with self.step_loss.unsynchronised(wait=micro_batch != mine[-1]):
                 loss = self.step_loss(batch)
                 loss.backward()
-            total, queries = total + loss.item(), batch.query_y.shape[-1]
-        per_query = (self.recipe.data.num_queries or self.recipe.num_points) / queries
-        return total * per_query
+            total += loss.item() * most / batch.query_y.shape[-1]  # the loss is divided by the same for every n
+        return total
 
     def _on_device(self, batch: Batch) -> Batch:
         device = next(self.network.parameters()).device
