@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import isfinite, sqrt
 
 import torch
@@ -73,18 +74,35 @@ class BayesianNetwork(Prior):
     def _num_outputs(self) -> int:
         return self.outcome.count if isinstance(self.outcome, Classes) else 1
 
+    @property
+    def layer_shapes(self) -> tuple[tuple[int, int], ...]:
+        """How many units enter and leave each layer of a network of fixed form.
+
+        >>> BayesianNetwork(num_features=3, hidden=(5,), outcome=Classes(2)).layer_shapes
+        ((3, 5), (5, 2))
+        """
+        return tuple(pairwise((self.num_features, *self.hidden, self._num_outputs)))
+
+    def outputs(
+        self, x: Float[Tensor, "batch points features"], layers: Sequence[tuple[Tensor, Tensor]]
+    ) -> Float[Tensor, "batch points outputs"]:
+        """What networks of fixed form say, each layer by its weights (batch, in, out) and biases (batch, 1, out)."""
+        units = x
+        for layer, (weight, bias) in enumerate(layers):
+            if layer > 0 and self.activation is not None:
+                units = ACTIVATIONS[self.activation](units)
+            units = torch.baddbmm(bias, units, weight)  # (batch, points, out)
+        return units
+
     def _fixed(
         self, x: Float[Tensor, "batch points features"]
     ) -> tuple[Float[Tensor, "batch points outputs"], Float[Tensor, "batch points"]]:
         """The outputs of networks of one form, and the standard deviation of the noise."""
-        units = x
-        for layer, width in enumerate((*self.hidden, self._num_outputs)):
-            if layer > 0 and self.activation is not None:
-                units = ACTIVATIONS[self.activation](units)
-            weight = torch.randn(len(x), units.shape[-1], width, dtype=x.dtype, device=x.device)
-            bias = torch.randn(len(x), 1, width, dtype=x.dtype, device=x.device)
-            units = torch.baddbmm(bias, units, weight)  # (batch, points, width)
-        return units, torch.full_like(x[..., 0], sqrt(self.noise))
+        layers = [
+            (x.new_empty(len(x), before, after).normal_(), x.new_empty(len(x), 1, after).normal_())
+            for before, after in self.layer_shapes
+        ]
+        return self.outputs(x, layers), torch.full_like(x[..., 0], sqrt(self.noise))
 
     def _drawn(
         self, x: Float[Tensor, "batch points features"], architecture: ArchitecturePrior
