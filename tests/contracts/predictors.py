@@ -12,10 +12,12 @@ from priorfit.baselines import (
     ExactLinear,
     HyperGPOracle,
     NeuralProcessSettings,
+    NutsBNN,
+    SviBNN,
 )
-from priorfit.data import Real
+from priorfit.data import Classes, Real
 from priorfit.network import PFN, Model, NetworkSettings, Task
-from priorfit.priors import BetaBernoulli, GaussianProcess, HyperGaussianProcess, LinearRegression
+from priorfit.priors import BayesianNetwork, BetaBernoulli, GaussianProcess, HyperGaussianProcess, LinearRegression
 from priorfit.priors.bayesian_network import SMALL
 from priorfit.seeding import seeded
 
@@ -23,6 +25,7 @@ GP = GaussianProcess(num_features=2, kernel="matern32", lengthscale=0.4, noise=1
 LINEAR = LinearRegression(num_features=3)
 COINS = BetaBernoulli(alpha=2.0, beta=1.0)
 HYPER_GP = HyperGaussianProcess(num_features=2)
+NETWORK = BayesianNetwork(num_features=1, hidden=(2,), activation="tanh", outcome=Classes(2))
 
 
 def shaken(kind: type[PFN] | type[AttentiveNeuralProcess], settings: object) -> Model:
@@ -43,10 +46,13 @@ PREDICTORS = {
     "hyper_gp_oracle": (HyperGPOracle(HYPER_GP, num_samples=300), HYPER_GP),
     "mle2_gp": (MLE2GP(HYPER_GP), HYPER_GP),
     "collapsed_bnn": (CollapsedBNN(SMALL, num_samples=1024), SMALL),
+    "nuts_bnn": (NutsBNN(NETWORK, num_samples=4), NETWORK),
+    "nuts_bnn_pyro": (NutsBNN(NETWORK, num_samples=2, backend="pyro"), NETWORK),
+    "svi_bnn": (SviBNN(NETWORK, num_steps=4), NETWORK),
     **{f"tuned_{name}": (method, SMALL) for name, method in METHODS.items()},
 }
 
-SAMPLED: frozenset[str] = frozenset()
+SAMPLED = frozenset({"nuts_bnn", "nuts_bnn_pyro", "svi_bnn"})
 """Names of those that run a chain or a stochastic optimiser: the order in which a context is summed changes the last
 digits, and these the whole path, so two orders are answered alike only up to a Monte Carlo error. Their own tests
 hold them to an exact answer within that error."""
