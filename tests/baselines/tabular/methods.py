@@ -2,12 +2,15 @@
 
 import torch
 
-from priorfit.baselines import TunedCatBoost, TunedGP, TunedKNN, TunedLogistic, TunedXGBoost
+from priorfit.baselines import TunedBNN, TunedCatBoost, TunedGP, TunedKNN, TunedLogistic, TunedXGBoost
 
 METHODS = {
     "logistic": TunedLogistic(grid={"C": (0.1, 1.0), "penalty": ("l2", "none")}),
     "knn": TunedKNN(grid={"n_neighbors": (1, 4)}),
     "gp": TunedGP(grid={"params_y_scale": (1.0, 5.0), "params_length_scale": (1.0,)}),
+    "bnn": TunedBNN(
+        grid={"embed": (3, 5), "lr": (0.01,), "num_training_steps": (4,), "num_samples_for_prediction": (8,)}
+    ),
     "catboost": TunedCatBoost(grid={"iterations": (3, 6), "depth": (2,), "loss_function": ("Logloss",)}),
     "xgboost": TunedXGBoost(grid={"n_estimators": (5, 10), "max_depth": (2,), "subsample": (0.8,)}),
 }

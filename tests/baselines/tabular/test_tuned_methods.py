@@ -17,9 +17,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from xgboost import XGBClassifier
 
-from priorfit.baselines import TunedCatBoost, TunedGP, TunedKNN, TunedLogistic, TunedXGBoost
+from priorfit.baselines import TunedBNN, TunedCatBoost, TunedGP, TunedKNN, TunedLogistic, TunedXGBoost
+from priorfit.baselines.svi_bnn import SviBNN
 from priorfit.baselines.tabular.probabilities import FLOOR
+from priorfit.data import Classes
 from priorfit.distributions.class_probabilities import class_probs
+from priorfit.priors import BayesianNetwork
 
 SEED = TunedKNN().package_seed
 QUERIES = torch.randn(7, 4, generator=torch.Generator().manual_seed(9), dtype=torch.float64)
@@ -65,6 +68,19 @@ def test_the_gp_is_that_of_scikit_learn_with_the_kernel_of_the_grid(num_classes)
     given, x, y = answered(TunedGP, {"params_y_scale": 5.0, "params_length_scale": 0.5}, num_classes)
     model = make_pipeline(StandardScaler(), GaussianProcessClassifier(5.0 * RBF(0.5), optimizer=None))
     check(given, model.fit(x, y).predict_proba(QUERIES))
+
+
+@pytest.mark.parametrize("num_classes", [2, 3])
+@pytest.mark.parametrize("activation", [None, "tanh"])
+def test_the_bnn_is_svi_on_the_network_of_the_paper(num_classes, activation):
+    settings = {"embed": 3, "lr": 0.01, "num_training_steps": 20, "num_samples_for_prediction": 10}
+    given, x, y = answered(TunedBNN, settings, num_classes, activation=activation)
+    network = BayesianNetwork(num_features=4, hidden=(3,), activation=activation, outcome=Classes(num_classes))
+    scaler = StandardScaler().fit(x)
+    posterior = SviBNN(network, num_steps=20, num_samples=10, learning_rate=0.01).condition(
+        torch.from_numpy(scaler.transform(x)), torch.from_numpy(y)
+    )
+    check(given, class_probs(posterior.predict(torch.from_numpy(scaler.transform(QUERIES)))))
 
 
 @pytest.mark.parametrize(("num_classes", "loss"), [(2, "Logloss"), (3, "MultiClass")])
@@ -181,7 +197,7 @@ def test_the_search_finds_what_scikit_learns_search_finds_for_xgboost():
 
 
 def test_without_a_grid_of_its_own_each_searches_that_of_the_paper():
-    counts = {TunedLogistic: 108, TunedKNN: 5, TunedGP: 24, TunedCatBoost: 81, TunedXGBoost: 16}
+    counts = {TunedLogistic: 108, TunedKNN: 5, TunedGP: 24, TunedBNN: 8, TunedCatBoost: 81, TunedXGBoost: 16}
     x, y = table(num_rows=10)
     for method, count in counts.items():
         (found,) = method(time_limit=1e-9).condition(x, y).searches
