@@ -13,6 +13,7 @@ from priorfit.baselines import (
     HyperGPOracle,
     NeuralProcessSettings,
     NutsBNN,
+    NutsGP,
     SviBNN,
 )
 from priorfit.data import Classes, Real
@@ -45,6 +46,8 @@ PREDICTORS = {
     "exact_beta_bernoulli": (ExactBetaBernoulli(COINS), COINS),
     "hyper_gp_oracle": (HyperGPOracle(HYPER_GP, num_samples=300), HYPER_GP),
     "mle2_gp": (MLE2GP(HYPER_GP), HYPER_GP),
+    "nuts_gp": (NutsGP(HYPER_GP, num_samples=8), HYPER_GP),
+    "nuts_gp_pyro": (NutsGP(HYPER_GP, num_samples=2, num_warmup=4, backend="pyro"), HYPER_GP),
     "collapsed_bnn": (CollapsedBNN(SMALL, num_samples=1024), SMALL),
     "nuts_bnn": (NutsBNN(NETWORK, num_samples=4), NETWORK),
     "nuts_bnn_pyro": (NutsBNN(NETWORK, num_samples=2, backend="pyro"), NETWORK),
@@ -52,7 +55,7 @@ PREDICTORS = {
     **{f"tuned_{name}": (method, SMALL) for name, method in METHODS.items()},
 }
 
-SAMPLED = frozenset({"nuts_bnn", "nuts_bnn_pyro", "svi_bnn"})
+SAMPLED = frozenset({"nuts_gp", "nuts_gp_pyro", "nuts_bnn", "nuts_bnn_pyro", "svi_bnn"})
 """Names of those that run a chain or a stochastic optimiser: the order in which a context is summed changes the last
 digits, and these the whole path, so two orders are answered alike only up to a Monte Carlo error. Their own tests
 hold them to an exact answer within that error."""
