@@ -221,16 +221,18 @@ def test_a_missing_package_says_what_to_install(package):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("prior", [SMALL, LARGE], ids=["small", "large"])
-def test_a_long_run_converges_to_the_collapsed_reference(prior):
-    batch = tasks(prior, 3, 30, num_queries=100)
-    posterior = NutsBNN(prior, num_samples=1000, num_chains=4).condition(batch.context_x, batch.context_y)
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(("prior", "batch_size"), [(SMALL, 3), (LARGE, 1)], ids=["small", "large"])
+def test_a_long_run_converges_to_the_collapsed_reference(prior, batch_size):
+    batch = tasks(prior, batch_size, 30, num_queries=100)
+    posterior = NutsBNN(prior, num_samples=500, num_chains=4).condition(batch.context_x, batch.context_y)
     assert (mean_kl(prior, batch, posterior, num_samples=8192) < 0.001).all()
-    assert (posterior.r_hat(batch.query_x) < 1.02).all()
+    assert (posterior.r_hat(batch.query_x) < 1.03).all()
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_a_long_run_of_pyro_converges_to_the_collapsed_reference():
     batch = tasks(SMALL, 1, 10, num_queries=100)
-    posterior = NutsBNN(SMALL, num_samples=200, backend="pyro").condition(batch.context_x, batch.context_y)
-    assert (mean_kl(SMALL, batch, posterior) < 0.003).all()
+    posterior = NutsBNN(SMALL, num_samples=100, backend="pyro").condition(batch.context_x, batch.context_y)
+    assert (mean_kl(SMALL, batch, posterior) < 0.005).all()

@@ -18,7 +18,7 @@ TINY = BayesianNetwork(num_features=1, hidden=(2,), activation="tanh", outcome=C
 FITS = [
     (0, 500, 0.02, 0.2),
     (8, 500, 0.02, 0.2),
-    pytest.param(8, 10_000, 0.001, 0.05, marks=pytest.mark.slow),
+    pytest.param(8, 6000, 0.002, 0.06, marks=[pytest.mark.slow, pytest.mark.timeout(600)]),
 ]
 """Points of context, steps, learning rate, and the error that is left."""
 
