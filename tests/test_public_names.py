@@ -46,6 +46,7 @@ PUBLIC = {
     "read_recipe",
     "seeded",
     "train",
+    "verify",
 }
 
 

@@ -44,6 +44,7 @@ from priorfit.training import Recipe as Recipe
 from priorfit.training import fit as fit
 from priorfit.training import read_recipe as read_recipe
 from priorfit.training import train as train
+from priorfit.verify import verify as verify
 from priorfit.zoo import load as load
 
 __version__ = _version("priorfit")

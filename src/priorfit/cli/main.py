@@ -12,13 +12,14 @@ from priorfit.cli.predict import predict
 from priorfit.cli.quickstart import quickstart
 from priorfit.cli.terminal import errors
 from priorfit.cli.train import train
+from priorfit.cli.verify import verify
 from priorfit.errors import PriorfitError
 
 app = typer.Typer(
     help="Turn any prior you can sample from into a network that does Bayesian inference in one forward pass.",
     pretty_exceptions_enable=False,
 )
-for command in (quickstart, train, predict, models):
+for command in (quickstart, train, predict, models, verify):
     app.command()(command)
 
 

@@ -1,5 +1,6 @@
 """What all pictures share: colours, a new axis where none is given, and one dataset on a grid of queries."""
 
+import io
 from dataclasses import dataclass
 
 import torch
@@ -14,6 +15,8 @@ from priorfit.predictor import Predictor
 with needs_extra("plots"):
     from matplotlib import pyplot as plt
     from matplotlib.axes import Axes
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
 
 # Okabe and Ito's palette: told apart with any kind of colour vision, and in grey by their lightness.
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
@@ -35,6 +38,22 @@ def axis_or_new(ax: Axes | None) -> Axes:
     if ax is None:
         _, ax = plt.subplots(figsize=(7.2, 4.2), layout="constrained")
     return ax
+
+
+def unkept_axis(width: float, height: float) -> Axes:
+    """The only axis of a new figure that pyplot does not keep: for pictures that nobody will look at on a screen."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure.add_subplot()
+
+
+def as_png(ax: Axes, dpi: int = 110) -> bytes:
+    """The figure of an axis as the content of a PNG file."""
+    buffer = io.BytesIO()
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    figure.savefig(buffer, format="png", dpi=dpi)
+    return buffer.getvalue()
 
 
 def legend_above(ax: Axes, columns: int) -> None:

@@ -1,0 +1,75 @@
+"""Do stated probabilities come true?"""
+
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from priorfit.data import Classes, Outcome
+from priorfit.metrics import coverage, expected_calibration_error, pit
+from priorfit.seeding import seeded
+from priorfit.verify.check import Check, graded
+from priorfit.verify.tasks import Examined
+
+LEVELS = (0.5, 0.95)
+SURE = 2.81
+"""Standard errors that a right model passes but once in 200 times."""
+
+
+def pit_check(some: Examined, seed: int) -> Check:
+    """Is the probability integral transform uniform? By Kolmogorov's distance to the uniform distribution."""
+    with seeded(seed):  # for classes, the transform is drawn
+        values = pit(some.ppd, some.tasks.query_y).flatten().double()
+    distance = kolmogorov_distance(values)
+    chance = 1.73 / math.sqrt(len(values))  # what a right model exceeds once in 200 times
+    verdict = graded(distance, good=max(chance, 0.03), doubtful=max(chance, 0.08))
+    words = (
+        f"The quantiles at which the targets came are uniform to within {distance:.3f} "
+        f"(chance alone gives up to {chance:.3f} with {len(values):,} datasets)."
+    )
+    return Check(f"PIT at n = {some.num_context}", verdict, words, {"distance": distance, "chance": chance})
+
+
+def kolmogorov_distance(values: Float[Tensor, " values"]) -> float:
+    """The largest distance between the values' empirical cdf and that of the uniform distribution.
+
+    >>> kolmogorov_distance(torch.tensor([0.25, 0.75]))
+    0.25
+    """
+    ordered, count = values.sort().values, len(values)
+    steps = torch.arange(count + 1, dtype=values.dtype, device=values.device) / count
+    return float(torch.maximum(steps[1:] - ordered, ordered - steps[:-1]).max())
+
+
+def calibration_check(some: Examined, outcome: Outcome, seed: int) -> Check:
+    """Intervals of reals, confidence of classes."""
+    return _confidence_check(some) if isinstance(outcome, Classes) else _coverage_check(some, seed)
+
+
+def _coverage_check(some: Examined, seed: int) -> Check:
+    levels = torch.tensor(LEVELS, dtype=torch.float64)
+    with seeded(seed):
+        shares = coverage(some.ppd, some.tasks.query_y, levels)
+    count = some.tasks.query_y.numel()
+    chances = [SURE * math.sqrt(level * (1 - level) / count) for level in LEVELS]
+    errors = [abs(float(share) - level) for share, level in zip(shares, LEVELS, strict=True)]
+    excess = max(error - chance for error, chance in zip(errors, chances, strict=True))
+    stated = ", ".join(
+        f"{float(share):.1%} in the {level:.0%} interval" for share, level in zip(shares, LEVELS, strict=True)
+    )
+    words = f"Of {count:,} targets, {stated} (chance: up to {max(chances):.1%} off)."
+    numbers = {f"share_in_{level:.0%}": float(share) for share, level in zip(shares, LEVELS, strict=True)}
+    return Check(f"coverage at n = {some.num_context}", graded(excess, good=0.01, doubtful=0.04), words, numbers)
+
+
+def _confidence_check(some: Examined) -> Check:
+    error = float(expected_calibration_error(some.ppd, some.tasks.query_y))
+    count = some.tasks.query_y.numel()
+    chance = math.sqrt(15 / count) / 2  # fifteen bins, whose absolute errors add up even in a right model
+    words = (
+        f"Over {count:,} labels, confidence and accuracy differ by {error:.1%} on average over bins "
+        f"(chance alone gives up to about {chance:.1%})."
+    )
+    verdict = graded(error - chance, good=0.01, doubtful=0.05)
+    return Check(f"calibration at n = {some.num_context}", verdict, words, {"error": error, "chance": chance})

@@ -1,0 +1,38 @@
+"""One line of a report: what was asked, what was found, and what to make of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Verdict = Literal["good", "doubtful", "bad", "not checked"]
+
+WORST_FIRST: tuple[Verdict, ...] = ("bad", "doubtful", "good", "not checked")
+
+
+@dataclass(frozen=True)
+class Check:
+    """A question about a model and its answer in plain words; ``numbers`` hold what the words were made of."""
+
+    question: str
+    verdict: Verdict
+    words: str
+    numbers: Mapping[str, object] = field(default_factory=dict)
+
+
+def graded(value: float, good: float, doubtful: float) -> Verdict:
+    """The verdict on a value that should be small; one that is not a number is bad.
+
+    >>> graded(0.01, good=0.02, doubtful=0.05), graded(float("nan"), good=0.02, doubtful=0.05)
+    ('good', 'bad')
+    """
+    if value <= good:
+        return "good"
+    return "doubtful" if value <= doubtful else "bad"
+
+
+def worst(verdicts: list[Verdict]) -> Verdict:
+    """The worst of some verdicts."""
+    for verdict in WORST_FIRST:
+        if verdict in verdicts:
+            return verdict
+    return "not checked"

@@ -1,0 +1,125 @@
+"""One call, one report: is this posterior right?"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from priorfit.checkpoint import write_atomically
+from priorfit.errors import InputError
+from priorfit.network import PFN, Model
+from priorfit.predictor import Predictor
+from priorfit.priors import Prior
+from priorfit.training import recipe_from
+from priorfit.verify.accuracy import gap_check, learning_check
+from priorfit.verify.calibration import calibration_check, pit_check
+from priorfit.verify.check import Check, Verdict, worst
+from priorfit.verify.invariance import batch_check, order_check
+from priorfit.verify.tasks import Examined, examined, spread_sizes
+
+DEFAULT_RANGE = (0, 50)
+"""Context sizes for a predictor that does not say what it was trained for."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was found about a model, line by line."""
+
+    name: str
+    prior: str
+    context_sizes: tuple[int, ...]
+    num_datasets: int
+    seed: int
+    checks: tuple[Check, ...]
+    examined: Mapping[int, Examined]
+    """What the model was asked and said, by context size; for pictures."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst verdict of all lines."""
+        return worst([check.verdict for check in self.checks])
+
+    def rows(self) -> list[dict[str, object]]:
+        """The lines as plain data."""
+        return [asdict(check) for check in self.checks]
+
+    def json(self) -> str:
+        """Everything but the datasets, as JSON."""
+        about = {"model": self.name, "prior": self.prior, "verdict": self.verdict, "seed": self.seed}
+        sizes = {"context_sizes": self.context_sizes, "num_datasets": self.num_datasets}
+        return json.dumps({**about, **sizes, "checks": self.rows()}, indent=1) + "\n"
+
+    def save_json(self, path: str | Path) -> None:
+        """Write `json` to a file."""
+        write_atomically(Path(path), self.json())
+
+    def __str__(self) -> str:
+        width = max(len(check.question) for check in self.checks)
+        lines = [f"{check.verdict:<11}  {check.question:<{width}}  {check.words}" for check in self.checks]
+        return "\n".join([f"{self.name} on {self.prior}: {self.verdict}", *lines])
+
+
+def verify(
+    model: Predictor,
+    prior: Prior | None = None,
+    *,
+    context_sizes: Sequence[int] | None = None,
+    num_datasets: int = 2000,
+    seed: int = 0,
+) -> Report:
+    """Examine a model on datasets of its prior: calibration, distance to the truth, what must not matter.
+
+    Args:
+        model: A `PFN`, or any other predictor.
+        prior: What the model answers for; by default the one on its card.
+        context_sizes: Which n; by default five over the range that the model was trained for.
+        num_datasets: For each n, with one query each.
+        seed: Of the datasets.
+
+    >>> import priorfit as pf
+    >>> gp = pf.GaussianProcess(lengthscale=0.6)
+    >>> print(pf.verify(pf.baselines.ExactGP(gp), gp, context_sizes=[5], num_datasets=200).verdict)
+    good
+    """
+    prior = prior_of(model) if prior is None else prior
+    sizes = tuple(sorted(set(context_sizes))) if context_sizes is not None else spread_sizes(*trained_range(model))
+    if not sizes or sizes[0] < 0 or num_datasets < 2:
+        raise InputError(
+            f"verify needs context sizes of at least 0 and 2 datasets or more; got {sizes}, {num_datasets}."
+        )
+    asked = {size: examined(model, prior, size, num_datasets, seed) for size in sizes}
+    checks = [range_check(model, sizes)]
+    for some in asked.values():
+        checks += [pit_check(some, seed), calibration_check(some, prior.outcome, seed), gap_check(some, prior)]
+    first, last = asked[sizes[0]], asked[sizes[-1]]
+    if first is not last:
+        checks.append(learning_check(first, last))
+    checks += [order_check(model, last, seed), batch_check(model, last)]
+    name = model.card.name if isinstance(model, Model) else type(model).__name__
+    return Report(name, type(prior).__name__, sizes, num_datasets, seed, tuple(checks), asked)
+
+
+def prior_of(model: Predictor) -> Prior:
+    """The prior that a model was trained on, built from its card."""
+    if not isinstance(model, Model) or not model.card.recipe:
+        raise InputError(f"{type(model).__name__} does not say which prior it is for; pass it: verify(model, prior).")
+    return recipe_from(model.card.recipe).prior
+
+
+def trained_range(model: Predictor) -> tuple[int, int]:
+    """The context sizes that a model was trained for."""
+    trained = model.card.trained_context if isinstance(model, PFN) else None
+    return DEFAULT_RANGE if trained is None else trained
+
+
+def range_check(model: Predictor, sizes: Sequence[int]) -> Check:
+    """Was the model trained for these sizes?"""
+    question = "trained range"
+    trained = model.card.trained_context if isinstance(model, Model) else None
+    if trained is None:
+        return Check(question, "not checked", "The model does not say which context sizes it was trained for.")
+    outside = [size for size in sizes if not trained[0] <= size <= trained[1]]
+    words = f"Trained for contexts of {trained[0]} to {trained[1]} points"
+    if outside:
+        return Check(question, "bad", f"{words}; asked about {', '.join(map(str, outside))}.", {"outside": outside})
+    return Check(question, "good", f"{words}, which holds all that were asked about.")

@@ -1,0 +1,50 @@
+"""The datasets that a model is examined on: some of each context size, each with one query."""
+
+from dataclasses import dataclass
+
+import torch
+from torch.distributions import Distribution
+
+from priorfit.data import Batch
+from priorfit.metrics import Estimate
+from priorfit.predictor import Predictor
+from priorfit.priors import Prior
+from priorfit.seeding import seeded
+
+NUM_SIZES = 5
+
+
+@dataclass(frozen=True)
+class Examined:
+    """Datasets of one context size, and what the model says of their queries.
+
+    There is one query a dataset: the queries are then independent, as tests of calibration need them.
+    """
+
+    num_context: int
+    tasks: Batch
+    ppd: Distribution
+
+    @property
+    def nll(self) -> Estimate:
+        """The negative log likelihood of what came."""
+        return Estimate.over(-self.ppd.log_prob(self.tasks.query_y)[..., 0])
+
+
+def spread_sizes(low: int, high: int) -> tuple[int, ...]:
+    """Some context sizes from the smallest to the largest, closer together where they are small.
+
+    >>> spread_sizes(0, 100)
+    (0, 6, 25, 56, 100)
+    """
+    parts = (step / (NUM_SIZES - 1) for step in range(NUM_SIZES))
+    return tuple(sorted({round(low + (high - low) * part**2) for part in parts}))
+
+
+def examined(model: Predictor, prior: Prior, num_context: int, num_datasets: int, seed: int) -> Examined:
+    """Draw datasets and ask the model about them."""
+    with seeded(seed, num_context):
+        tasks = prior.sample(num_datasets, num_context + 1).split(num_context)
+    with torch.no_grad():
+        ppd = model.condition(tasks.context_x, tasks.context_y).predict(tasks.query_x)
+    return Examined(num_context, tasks, ppd)

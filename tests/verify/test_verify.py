@@ -1,0 +1,121 @@
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+from tiny_recipes import tiny_recipe
+from torch.distributions import Bernoulli, Distribution, Normal
+
+import priorfit as pf
+from priorfit.baselines import ExactBetaBernoulli, ExactGP
+from priorfit.errors import InputError, OutsideTrainingWarning
+from priorfit.verify import Report
+from priorfit.verify.page import save_page
+
+GP = pf.GaussianProcess(lengthscale=0.4, noise=0.01)
+COINS = pf.BetaBernoulli()
+
+
+@dataclass(frozen=True)
+class Spoiled:
+    """The exact GP with one fault."""
+
+    fault: str
+
+    def condition(self, context_x: torch.Tensor, context_y: torch.Tensor) -> "Spoiled.Posterior":
+        if self.fault == "order" and context_y.shape[-1]:
+            context_y = context_y + 0.1 * context_y[..., :1]
+        if self.fault == "batch":
+            context_y = context_y + context_y.mean()
+        return Spoiled.Posterior(self.fault, ExactGP(GP).condition(context_x, context_y))
+
+    @dataclass(frozen=True)
+    class Posterior:
+        fault: str
+        exact: pf.Posterior
+
+        def predict(self, query_x: torch.Tensor) -> Distribution:
+            ppd = self.exact.predict(query_x)
+            assert isinstance(ppd, Normal)
+            shift = 0.7 * ppd.scale if self.fault == "shift" else 0
+            scale = {"narrow": 0.6, "wide": 1.7}.get(self.fault, 1.0)
+            return Normal(ppd.loc + shift, scale * ppd.scale)
+
+
+@dataclass(frozen=True)
+class Overconfident:
+    """Probabilities of coins that are too far from one half."""
+
+    def condition(self, context_x: torch.Tensor, context_y: torch.Tensor) -> "Overconfident":
+        return self
+
+    def predict(self, query_x: torch.Tensor) -> Distribution:
+        return Bernoulli(torch.full(query_x.shape[:-1], 0.95))
+
+
+def found(report: Report) -> dict[str, str]:
+    return {check.question: check.verdict for check in report.checks}
+
+
+@pytest.mark.parametrize(("predictor", "prior"), [(ExactGP(GP), GP), (ExactBetaBernoulli(COINS), COINS)])
+def test_an_exact_posterior_is_good(predictor, prior):
+    report = pf.verify(predictor, prior, context_sizes=[0, 8], num_datasets=500)
+    assert set(found(report).values()) == {"good", "not checked"}
+    assert report.verdict == "good"
+    assert found(report)["trained range"] == "not checked"
+
+
+@pytest.mark.parametrize("fault", ["narrow", "wide", "shift"])
+def test_wrong_distributions_are_found(fault):
+    verdicts = found(pf.verify(Spoiled(fault), GP, context_sizes=[0, 8], num_datasets=500))
+    for n in (0, 8):
+        assert verdicts[f"PIT at n = {n}"] == "bad"
+        assert verdicts[f"gap to exact at n = {n}"] in {"doubtful", "bad"}
+        assert fault == "shift" or verdicts[f"coverage at n = {n}"] == "bad"
+
+
+@pytest.mark.parametrize(
+    ("fault", "question"), [("order", "order of the context"), ("batch", "other datasets of the batch")]
+)
+def test_what_must_not_matter_is_found_where_it_does(fault, question):
+    verdicts = found(pf.verify(Spoiled(fault), GP, context_sizes=[8], num_datasets=100))
+    assert verdicts[question] == "bad"
+
+
+def test_overconfident_classes_are_found():
+    verdicts = found(pf.verify(Overconfident(), COINS, context_sizes=[3], num_datasets=500))
+    assert verdicts["calibration at n = 3"] == "bad"
+    assert verdicts["PIT at n = 3"] == "bad"
+
+
+def test_a_model_brings_its_prior_and_its_range():
+    model = pf.train(tiny_recipe(steps=2))
+    report = pf.verify(model, num_datasets=50)
+    assert report.prior == "GaussianProcess"
+    assert report.context_sizes == (0, 2, 4, 7)
+    assert found(report)["trained range"] == "good"
+    with pytest.warns(OutsideTrainingWarning):
+        assert found(pf.verify(model, context_sizes=[50], num_datasets=50))["trained range"] == "bad"
+
+
+def test_a_predictor_without_a_card_needs_a_prior():
+    with pytest.raises(
+        InputError, match=r"ExactGP does not say which prior it is for; pass it: verify\(model, prior\)"
+    ):
+        pf.verify(ExactGP(GP))
+    with pytest.raises(InputError, match="context sizes of at least 0"):
+        pf.verify(ExactGP(GP), GP, context_sizes=[-1])
+
+
+def test_the_report_is_text_json_and_one_page(tmp_path: Path):
+    report = pf.verify(ExactGP(GP), GP, context_sizes=[0, 8], num_datasets=200)
+    assert "gap to exact at n = 8" in str(report)
+    report.save_json(tmp_path / "report.json")
+    saved = json.loads((tmp_path / "report.json").read_text())
+    assert saved["verdict"] == report.verdict
+    assert [check["question"] for check in saved["checks"]] == list(found(report))
+    save_page(report, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert page.count("data:image/png;base64,") == 5
+    assert all(check.question in page for check in report.checks)
