@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from report import load, parser_for, save, show
+from report import parser_for, save, show
 from timing import median_interval, ratios, seconds
 
 import priorfit as pf
@@ -23,6 +23,7 @@ from priorfit.network import Task
 from priorfit.predictor import Predictor
 from priorfit.priors import Prior
 from priorfit.priors.bayesian_network import SMALL
+from priorfit.provenance import load
 
 NUM_CONTEXT, NUM_QUERIES, BATCH_SIZE = 30, 10, 64
 TABLE = pf.Binarized(pf.GaussianProcess(num_features=10, lengthscale=2.0, noise=0.01))

@@ -16,12 +16,13 @@ import tomllib
 from typing import Any
 
 import torch
-from report import RESULTS, circumstances
+from report import RESULTS
 
 from priorfit import metrics
 from priorfit.baselines.exact import exact
 from priorfit.cli.quickstart import CONTEXT_SIZES, PRIOR, evaluation_tasks
 from priorfit.network import PFN
+from priorfit.provenance import circumstances
 from priorfit.training import Budget, Recipe, recipe_from, train
 
 

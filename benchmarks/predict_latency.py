@@ -19,10 +19,11 @@ from typing import Any
 
 import torch
 from prediction_memory import FEATURES, SETTINGS, untrained_model
-from report import load, parser_for, save, show
+from report import parser_for, save, show
 from timing import median_interval, ratios, seconds
 
 from priorfit.network import PFN, NetworkSettings, RiemannHead
+from priorfit.provenance import load
 from priorfit.seeding import seeded
 
 FULL = [(num_context, num_queries) for num_context in (100, 1000, 2000) for num_queries in (1, 10, 100)]

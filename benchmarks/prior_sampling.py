@@ -19,11 +19,12 @@ from multiprocessing import get_context
 from typing import Any
 
 import torch
-from report import load, parser_for, save, show
+from report import parser_for, save, show
 from timing import median_interval, ratios, seconds
 
 import priorfit as pf
 from priorfit.priors import Prior
+from priorfit.provenance import load
 from priorfit.training import Budget, Recipe
 from priorfit.training.batches import draw_batch
 from priorfit.training.networks import start_network

@@ -16,13 +16,14 @@ import tempfile
 from pathlib import Path
 
 import torch
-from report import circumstances, show
+from report import show
 
 from priorfit import metrics
 from priorfit.baselines.exact import exact
 from priorfit.metrics import Estimate
 from priorfit.network import PFN, load_pfn
 from priorfit.priors import Prior
+from priorfit.provenance import circumstances
 from priorfit.seeding import seeded
 from priorfit.training import recipe_from
 from priorfit.zoo import load

@@ -2,12 +2,8 @@
 
 import argparse
 import json
-import os
-import platform
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +11,9 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-FOLDER = Path(__file__).parent
-RESULTS = FOLDER / "results"
+from priorfit.provenance import circumstances
+
+RESULTS = Path(__file__).parent / "results"
 WIDTH = 150
 """Columns of the screen that a table may take; a narrower one would cut the intervals."""
 
@@ -58,39 +55,3 @@ def plain(value: object) -> object:
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
     raise TypeError(f"a row holds numbers, strings and dataclasses; got {type(value).__name__}.")
-
-
-def circumstances(seed: int) -> dict[str, Any]:
-    """When, where and by which code the rows were measured."""
-    return {
-        "commit": commit(),
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "seed": seed,
-        "threads": torch.get_num_threads(),
-        "cpu": cpu_name(),
-        "cores": os.cpu_count(),
-        "torch": torch.__version__,
-        "load": load(),
-    }
-
-
-def load() -> float:
-    """Processes that wanted a core in the last minute; more than the benchmark's own threads is a busy machine."""
-    return round(os.getloadavg()[0], 2)
-
-
-def commit() -> str:
-    """The commit of the code, marked where its files have been changed since."""
-    command = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
-    answer = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True, check=False)
-    return answer.stdout.strip() or "unknown"
-
-
-def cpu_name() -> str:
-    """The model of the processor."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    names = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.machine())

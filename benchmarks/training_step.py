@@ -24,12 +24,13 @@ import torch
 from flops import Sizes, newton_schulz_flops, training_flops
 from jaxtyping import Float
 from pfns_peer import PACKAGE, PeerWorker, is_available, peer_worker
-from report import load, parser_for, save, show
+from report import parser_for, save, show
 from timing import Interval, matmul_rate, median_interval, ratios
 from torch import Tensor
 
 from priorfit import GaussianProcess
 from priorfit.network import PFN, LinearEncoder, NetworkSettings, RiemannHead, Task
+from priorfit.provenance import load
 from priorfit.seeding import seeded
 from priorfit.training import Budget, DataSettings, OptimiserSettings, Recipe
 from priorfit.training.batches import draw_batch
