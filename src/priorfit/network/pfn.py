@@ -12,6 +12,7 @@ from priorfit.errors import CheckpointError, OutsideTrainingWarning
 from priorfit.network.card import ModelCard
 from priorfit.network.embedding import target_encoder
 from priorfit.network.model import Model
+from priorfit.network.positions import POSITIONS
 from priorfit.network.posterior import PFNPosterior
 from priorfit.network.questions import checked_context
 from priorfit.network.scaling import scaling_for
@@ -44,6 +45,7 @@ class PFN(Model):
         width = settings.width
         self.input_encoder = settings.encoder_for(task).build(task.num_features, width, task.input_range)
         self.target_encoder = target_encoder(task.outcome, width)
+        self.positions = POSITIONS[settings.positions]()
         self.transformer = Transformer(
             width, settings.layers, settings.heads, settings.feedforward, settings.attention, settings.loops
         )
@@ -70,9 +72,15 @@ class PFN(Model):
         """The head's parameters for each query, in one pass; ``context_y`` is in the network's units."""
         num_context = context_x.shape[1]
         inputs = self.input_encoder(torch.cat([context_x, query_x], dim=1))  # (batch, context + query, width)
-        context = inputs[:, :num_context] + self.target_encoder(context_y)
+        context = self.context_tokens(inputs[:, :num_context], context_y)
         tokens = torch.cat([context, inputs[:, num_context:]], dim=1)
         return self.decoder(self.transformer(tokens, num_context))
+
+    def context_tokens(
+        self, inputs: Float[Tensor, "batch context width"], context_y: Num[Tensor, "batch context"]
+    ) -> Float[Tensor, "batch context width"]:
+        """One token for each point of a context, from its encoded x and its y in the network's units."""
+        return self.positions(inputs + self.target_encoder(context_y))
 
     def loss(self, batch: Batch) -> Float[Tensor, "batch query"]:
         """The Prior-Data NLL of each query: of its drawn y, or in expectation where ``batch.target`` is given."""
@@ -94,7 +102,7 @@ class PFN(Model):
         flat_x = context_x.to(self.dtype).reshape(batch_shape.numel(), *context_x.shape[-2:])
         flat_y = context_y.to(self.dtype).reshape(batch_shape.numel(), context_y.shape[-1])
         units = self.scaling(flat_y)
-        tokens = self.input_encoder(flat_x) + self.target_encoder(units.inward(flat_y))
+        tokens = self.context_tokens(self.input_encoder(flat_x), units.inward(flat_y))
         return PFNPosterior(self, self.transformer.remember(tokens), units, batch_shape)
 
     def warn_outside_inputs(self, x: Num[Tensor, "*batch points features"]) -> None:

@@ -8,6 +8,7 @@ from priorfit.errors import InputError
 from priorfit.network.attention import AttentionForm, QueryAttention, QueryScale
 from priorfit.network.embedding import FourierEncoder, InputEncoder, LinearEncoder
 from priorfit.network.heads import HeadSettings, default_head
+from priorfit.network.positions import Positions
 
 MOST_FOURIER_FEATURES = 8
 """Beyond, random projections of the inputs tell the network little; it gets the inputs themselves."""
@@ -29,7 +30,8 @@ class NetworkSettings:
     ``target_scaling="context"`` shows the network targets in units of each context, and maps the density back.
     ``query_attention="self"`` is the paper's form: a query attends to itself instead of to a sink. ``qk_norm``
     normalises queries and keys. ``query_scale="log-n"`` lets attention grow sharper with log n. ``loops`` is how
-    often the stack of layers is gone through, with the same weights.
+    often the stack of layers is gone through, with the same weights. ``positions="sinusoidal"`` tells the points of a
+    context apart by their order: the paper's ablation, no longer invariant.
     """
 
     width: int = 64
@@ -43,6 +45,7 @@ class NetworkSettings:
     qk_norm: bool = False
     query_scale: QueryScale = "fixed"
     loops: int = 1
+    positions: Positions = "none"
 
     def __post_init__(self) -> None:
         if min(self.width, self.layers, self.heads, self.feedforward, self.loops) < 1:
