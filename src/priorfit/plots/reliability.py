@@ -44,7 +44,9 @@ def plot_pit(ppd: Distribution, y: Num[Tensor, "..."], *, seed: int = 0, ax: Axe
     ax = axis_or_new(ax)
     shares = torch.histc(values.clamp(0, 1), NUM_BINS, 0.0, 1.0) / count * NUM_BINS
     chance = SURE * math.sqrt(NUM_BINS * (1 - 1 / NUM_BINS) / count)
-    ax.axhspan(max(0.0, 1 - chance), 1 + chance, color="0.88", label="95 % of a right model")
+    ax.axhspan(
+        max(0.0, 1 - chance), 1 + chance, color="0.3", alpha=0.2, linewidth=0, zorder=3, label="95 % of a right model"
+    )
     edges = [i / NUM_BINS for i in range(NUM_BINS)]
     ax.bar(edges, shares.tolist(), width=1 / NUM_BINS, align="edge", color=SKY, edgecolor="white", label="this model")
     ax.axhline(1.0, color=BLACK, linewidth=1.0, linestyle=(0, (1, 2)))
