@@ -169,6 +169,12 @@ def test_out_of_time_after_the_warm_up_gives_the_samples_so_far(backend, turns, 
     assert cut.predict(batch.query_x).batch_shape == (1, 30)
 
 
+def test_no_datasets_have_no_answers():
+    posterior = nuts(4).condition(torch.zeros(0, 5, 1), torch.zeros(0, 5))
+    assert posterior.predict(torch.zeros(0, 3, 1)).batch_shape == (0, 3)
+    assert posterior.num_divergences.shape == posterior.is_cut_short.shape == (0,)
+
+
 def test_pyros_divergences_are_counted(monkeypatch):
     def diverging(model):
         kernel = NUTS(model)

@@ -111,6 +111,12 @@ def test_out_of_time_gives_the_guide_of_the_steps_so_far(monkeypatch):
     assert torch.equal(cut.guides[0].samples, expected.guides[0].samples)
 
 
+def test_no_datasets_have_no_answers():
+    posterior = SviBNN(TINY, num_steps=3).condition(torch.zeros(0, 5, 1), torch.zeros(0, 5))
+    assert posterior.predict(torch.zeros(0, 3, 1)).batch_shape == (0, 3)
+    assert posterior.is_cut_short.shape == (0,)
+
+
 def test_out_of_time_before_the_first_step_is_an_error():
     batch = tasks(TINY, 1, 5)
     with pytest.raises(TimeLimitError, match="SviBNN was still in its first step after time_limit = 1e-09 s"):

@@ -51,12 +51,12 @@ class NutsBNNPosterior:
     @property
     def num_divergences(self) -> Int[Tensor, "*batch"]:
         """How many steps after the warm-up diverged, for each dataset."""
-        return torch.tensor([each.num_divergences for each in self.chains]).reshape(self.batch_shape)
+        return torch.tensor([each.num_divergences for each in self.chains], dtype=torch.int64).reshape(self.batch_shape)
 
     @property
     def is_cut_short(self) -> Bool[Tensor, "*batch"]:
         """Whether the time limit came before all samples, for each dataset."""
-        return torch.tensor([each.is_cut_short for each in self.chains]).reshape(self.batch_shape)
+        return torch.tensor([each.is_cut_short for each in self.chains], dtype=torch.bool).reshape(self.batch_shape)
 
     @property
     def compile_seconds(self) -> float:

@@ -51,7 +51,7 @@ class SviBNNPosterior:
     @property
     def is_cut_short(self) -> Bool[Tensor, "*batch"]:
         """Whether the time limit came before all steps, for each dataset."""
-        return torch.tensor([guide.is_cut_short for guide in self.guides]).reshape(self.batch_shape)
+        return torch.tensor([guide.is_cut_short for guide in self.guides], dtype=torch.bool).reshape(self.batch_shape)
 
 
 @dataclass(frozen=True)
