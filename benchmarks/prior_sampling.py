@@ -1,8 +1,9 @@
 """Drawing the data is a small part of a training step: below 15 % for every prior of the paper at width 256.
 
-(At width 64 two priors take more: networks of many architectures 27 % [24, 36], strokes 21 % [18, 28].)
+(At width 64 two priors take more: networks of many architectures 30 % [25, 44], strokes 20 % [11, 26]; on two cores, a
+background worker does not change that.)
 
-    python benchmarks/prior_sampling.py --save         about 5 minutes on two cores
+    python benchmarks/prior_sampling.py --save         about 12 minutes on two cores
 
 For each prior, in turn and in one run: the time of a draw of a batch of 64 datasets with all that training uses of it,
 and of a whole training step (draw, forward, backward, optimiser) on that batch, of the default network (width 64, 6
