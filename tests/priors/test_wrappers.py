@@ -57,9 +57,10 @@ def test_a_constant_function_is_only_shifted():
 
 
 def test_no_statistic_sees_the_queries():
-    y = Standardized(GP, num_reference=4).sample(100, 5).y
+    with seeded(5):
+        y = Standardized(GP, num_reference=4).sample(100, 5).y
+        labels = Binarized(GP, num_reference=4).sample(200, 4).y
     assert (y.mean(1).abs() > 1e-3).all()
-    labels = Binarized(GP, num_reference=4).sample(200, 4).y
     assert set(labels.sum(1).tolist()) == {0, 1, 2, 3, 4}
 
 
