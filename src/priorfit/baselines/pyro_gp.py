@@ -7,13 +7,12 @@ from torch import Tensor
 from priorfit.baselines.deadline import Deadline
 from priorfit.baselines.gamma_coordinates import GammaCoordinates
 from priorfit.baselines.gp_chain import GPChain, GPChainSettings, GPSampler, hyper_coordinates, start_position
+from priorfit.baselines.pyro_nuts import inference, run
 from priorfit.extras import needs_extra
 from priorfit.priors.hyper_gaussian_process import HyperGaussianProcess
 from priorfit.priors.kernels import KERNELS
-from priorfit.seeding import seeded
 
 with needs_extra("baselines"):
-    import pyro
     from pyro.infer import NUTS
 
 SITE = "position"
@@ -23,37 +22,22 @@ def sampler(prior: HyperGaussianProcess, settings: GPChainSettings, num_context:
     """A sampler for any dataset: Pyro has nothing to prepare for ``num_context`` points."""
     coordinates = hyper_coordinates(prior)
 
-    def run(distances: Float[Tensor, "context context"], y: Float[Tensor, " context"], deadline: Deadline) -> GPChain:
+    def run_chain(
+        distances: Float[Tensor, "context context"], y: Float[Tensor, " context"], deadline: Deadline
+    ) -> GPChain:
         def potential(state: dict[str, Tensor]) -> Float[Tensor, ""]:
             return -_log_joint(prior, coordinates, state[SITE], distances, y)
 
-        return _chain(NUTS(potential_fn=potential), start_position(coordinates), settings, deadline)
+        kernel = NUTS(potential_fn=potential)
+        kernel.initial_params = {SITE: start_position(coordinates)}
+        with inference(settings.seed):
+            visited = run(kernel, SITE, (settings.num_warmup, settings.num_samples), [], deadline)
+        if visited is None:
+            raise deadline.missed("NutsGP", "warm-up")
+        is_cut_short = len(visited.positions) < settings.num_samples
+        return GPChain(visited.positions, visited.num_divergences, is_cut_short)
 
-    return run
-
-
-def _chain(kernel: NUTS, start: Float[Tensor, "3"], settings: GPChainSettings, deadline: Deadline) -> GPChain:
-    """The steps of Pyro's ``MCMC``, with a look at the clock after each."""
-    positions = []
-    # gradients also where the caller has turned them off; NaN on the way are divergences, as in Pyro's MCMC
-    with seeded(settings.seed), torch.enable_grad(), pyro.validation_enabled(False):
-        kernel.initial_params = {SITE: start}
-        kernel.setup(settings.num_warmup)
-        state = kernel.initial_params
-        for _ in range(settings.num_warmup):
-            state = kernel.sample(state)
-            if deadline.is_past:
-                raise deadline.missed("NutsGP", "warm-up")
-        for _ in range(settings.num_samples):
-            state = kernel.sample(state)
-            positions.append(state[SITE].detach())
-            if deadline.is_past:
-                break
-    return GPChain(
-        positions=torch.stack(positions),
-        num_divergences=len(kernel.diagnostics()["divergences"]),
-        is_cut_short=len(positions) < settings.num_samples,
-    )
+    return run_chain
 
 
 def _log_joint(

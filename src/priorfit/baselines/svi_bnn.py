@@ -12,7 +12,8 @@ from priorfit.baselines.bnn_predictive import averaged
 from priorfit.baselines.bnn_weights import check_samplable
 from priorfit.baselines.deadline import Deadline
 from priorfit.baselines.one_by_one import one_by_one
-from priorfit.baselines.pyro_bnn import inference, pyro_model
+from priorfit.baselines.pyro_bnn import pyro_model
+from priorfit.baselines.pyro_nuts import inference
 from priorfit.distributions import NormalMixture
 from priorfit.errors import InputError
 from priorfit.extras import needs_extra
