@@ -15,15 +15,24 @@ from priorfit.baselines import (
     NutsBNN,
     NutsGP,
     SviBNN,
+    exact,
 )
 from priorfit.data import Classes, Real
 from priorfit.network import PFN, Model, NetworkSettings, Task
-from priorfit.priors import BayesianNetwork, BetaBernoulli, GaussianProcess, HyperGaussianProcess, LinearRegression
+from priorfit.priors import (
+    BayesianNetwork,
+    BetaBernoulli,
+    GaussianProcess,
+    HyperGaussianProcess,
+    LinearRegression,
+    Mixture,
+)
 from priorfit.priors.bayesian_network import SMALL
 from priorfit.seeding import seeded
 
 GP = GaussianProcess(num_features=2, kernel="matern32", lengthscale=0.4, noise=1e-3)
 LINEAR = LinearRegression(num_features=3)
+MIXTURE = Mixture([GP, GaussianProcess(num_features=2, lengthscale=2.0, noise=0.1)], weights=[0.3, 0.7])
 COINS = BetaBernoulli(alpha=2.0, beta=1.0)
 HYPER_GP = HyperGaussianProcess(num_features=2)
 NETWORK = BayesianNetwork(num_features=1, hidden=(2,), activation="tanh", outcome=Classes(2))
@@ -43,6 +52,7 @@ PREDICTORS = {
     "attentive_neural_process": (shaken(AttentiveNeuralProcess, NeuralProcessSettings(width=16)), GP),
     "exact_gp": (ExactGP(GP), GP),
     "exact_linear": (ExactLinear(LINEAR), LINEAR),
+    "exact_mixture": (exact(MIXTURE), MIXTURE),
     "exact_beta_bernoulli": (ExactBetaBernoulli(COINS), COINS),
     "hyper_gp_oracle": (HyperGPOracle(HYPER_GP, num_samples=300), HYPER_GP),
     "mle2_gp": (MLE2GP(HYPER_GP), HYPER_GP),
