@@ -1,0 +1,138 @@
+"""The models that studies compare: released ones, and those that a study trains itself and keeps in ``build/``."""
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from priorfit.baselines import AttentiveNeuralProcess, NeuralProcessSettings
+from priorfit.checkpoint import holds_checkpoint
+from priorfit.network import Model, load_pfn
+from priorfit.priors import Prior
+from priorfit.training import Recipe, RunOptions, recipe_from, train
+from priorfit.training.fit import screen
+from priorfit.zoo import load, names
+
+
+class Entrant(ABC):
+    """A model by its name; it is loaded or trained when it is first asked for."""
+
+    label: str
+
+    @abstractmethod
+    def model(self) -> Model:
+        """The network."""
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Another one, other weights: rows are kept under it."""
+
+    @property
+    @abstractmethod
+    def largest(self) -> int:
+        """The largest context that its training showed."""
+
+
+@dataclass(frozen=True)
+class Released(Entrant):
+    """A model of the zoo."""
+
+    label: str
+
+    def model(self) -> Model:
+        """See `Entrant.model`."""
+        return released(self.label)
+
+    @property
+    def fingerprint(self) -> str:
+        """See `Entrant.fingerprint`."""
+        card = self.model().card
+        return digest([card.recipe, card.training])
+
+    @property
+    def largest(self) -> int:
+        """See `Entrant.largest`."""
+        trained = self.model().card.trained_context
+        assert trained is not None  # every recipe says so
+        return trained[1]
+
+    @property
+    def prior(self) -> Prior:
+        """What it was trained on."""
+        return recipe_from(self.model().card.recipe).prior
+
+
+@dataclass(frozen=True)
+class Trained(Entrant):
+    """A model that a study trains by a recipe; a run that was stopped goes on."""
+
+    label: str
+    recipe: Recipe
+    folder: Path
+
+    def model(self) -> Model:
+        """See `Entrant.model`."""
+        return trained(self.recipe, self.folder)
+
+    @property
+    def fingerprint(self) -> str:
+        """See `Entrant.fingerprint`."""
+        return digest(self.recipe.description())
+
+    @property
+    def largest(self) -> int:
+        """See `Entrant.largest`."""
+        return self.recipe.data.context_sizes.range(self.recipe.num_points)[1]
+
+
+@cache
+def released(name: str) -> Model:
+    """A model of the zoo; a line says what to do about a missing one."""
+    if name not in names():
+        raise SystemExit(
+            f"the model {name} is not in the zoo yet (there: {', '.join(names())}): train recipes/{name}.toml and "
+            "release it with benchmarks/release.py first."
+        )
+    return load(name)
+
+
+@cache
+def trained(recipe: Recipe, folder: Path) -> Model:
+    """The network of a recipe, from the folder if it was trained before."""
+    place = folder / f"{recipe.name}-{digest(recipe.description())}"
+    if holds_checkpoint(place / "model"):
+        is_process = isinstance(recipe.network, NeuralProcessSettings)
+        return AttentiveNeuralProcess.load(place / "model") if is_process else load_pfn(place / "model")
+    print(f"training {recipe.name} in {place.name} ...", flush=True)
+    return train(recipe, RunOptions(place, resume=holds_checkpoint(place / "checkpoint")), screen())
+
+
+def present(entrants: Iterable[Released]) -> list[Entrant]:
+    """Those that have been released; of the others, a line says that they are missing."""
+    there = []
+    for entrant in entrants:
+        if entrant.label in names():
+            there.append(entrant)
+        else:
+            print(f"without {entrant.label}, which is not in the zoo yet.")
+    return there
+
+
+def digest(description: Any) -> str:
+    """Eight letters that differ where plain data differ."""
+    return hashlib.sha256(json.dumps(description, sort_keys=True).encode()).hexdigest()[:8]
+
+
+def training_of(model: Model) -> dict[str, Any]:
+    """Steps, datasets and seconds of a model's training, with those of the models that it went on from."""
+    training: dict[str, Any] | None = model.card.training
+    total = dict.fromkeys(("steps", "datasets", "seconds"), 0.0)
+    while training is not None:
+        total = {name: value + training[name] for name, value in total.items()}
+        training = training.get("started_from", {}).get("training")
+    return total | {"threads": model.card.training["threads"]}

@@ -1,0 +1,174 @@
+"""What all studies share: options, rows that are kept as they come, and a figure that is drawn from rows.
+
+A study is a file with ``run(setup) -> rows``, ``tell(rows) -> str`` and ``draw(rows) -> figure``. Its rows lie in
+``studies/results/NAME.jsonl``, one line each: what was asked (``key``), what was found, and when, where and by which
+code (``about``). A row that is there is not computed again, so a run that was stopped goes on, and a finished one only
+draws. With ``--quick`` everything is tiny and lies in ``build/studies/quick`` instead.
+"""
+
+import argparse
+import io
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
+
+from priorfit.checkpoint import write_atomically
+from priorfit.provenance import circumstances, date, load
+
+FOLDER = Path(__file__).parent
+BUILD = FOLDER.parent / "build" / "studies"
+SMALL_SVG = 150_000
+"""Bytes up to which a figure is kept as SVG too."""
+
+Row = dict[str, Any]
+Key = Mapping[str, str | int]
+Choice = TypeVar("Choice")
+
+
+class Rows:
+    """A file of rows; one is appended as soon as it is found.
+
+    A row is the fields of its key, what was found, and ``about``. No two rows have the same key.
+    """
+
+    def __init__(self, file: Path, seed: int) -> None:
+        self.file = file
+        self._about = circumstances(seed)  # once: the code that runs is that of the start, whatever is committed later
+        self._rows: dict[str, Row] = {}
+        for line in self._whole_lines():
+            row = json.loads(line)
+            self._rows[canonical(row["key"])] = row["key"] | row["found"] | {"about": row["about"]}
+
+    def _whole_lines(self) -> list[str]:
+        """The lines of the file; what a kill left of a last one is removed."""
+        if not self.file.exists():
+            return []
+        text = self.file.read_text(encoding="utf-8")
+        whole = text[: text.rfind("\n") + 1]
+        if whole != text:
+            write_atomically(self.file, whole)
+        return whole.splitlines()
+
+    def find(self, key: Key) -> Row | None:
+        """The row of a key, if it is there."""
+        return self._rows.get(canonical(key))
+
+    def add(self, key: Key, found: Mapping[str, Any]) -> Row:
+        """Keep what was found."""
+        about = self._about | {"date": date(), "load": load()}
+        row = {"key": dict(key), "found": dict(found), "about": about}
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        with self.file.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        self._rows[canonical(key)] = dict(key) | dict(found) | {"about": about}
+        return self._rows[canonical(key)]
+
+    def get(self, key: Key, find_out: Callable[[], Mapping[str, Any]]) -> Row:
+        """The row of a key, computed and kept if it is not there."""
+        return self.find(key) or self.add(key, find_out())
+
+
+def canonical(key: Key) -> str:
+    """The same text for the same key, in whatever order its fields come."""
+    return json.dumps(key, sort_keys=True)
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a study is run with."""
+
+    rows: Rows
+    models: Path
+    """Where the models that a study trains are kept."""
+    seed: int = 0
+    quick: bool = False
+    datasets: int | None = None
+    """For each point of a curve; None for what the study says."""
+
+    def choose(self, full: Choice, quick: Choice) -> Choice:
+        """The one for a full run, or the one that takes seconds."""
+        return quick if self.quick else full
+
+    def num_datasets(self, full: int, quick: int = 4) -> int:
+        """How many datasets to judge by."""
+        return self.datasets or self.choose(full, quick)
+
+
+@dataclass(frozen=True)
+class Study:
+    """One figure or table: how its rows are made, told and drawn."""
+
+    name: str
+    claim: str | None
+    run: Callable[[Setup], list[Row]]
+    tell: Callable[[Sequence[Row]], str]
+    draw: Callable[[Sequence[Row]], Figure]
+
+    def main(self) -> None:
+        """Parse the command line, run, print the table, write the figure."""
+        options = parsed_options(self)
+        torch.set_num_threads(options.threads)
+        place = BUILD / "quick" if options.quick else FOLDER
+        file = place / "results" / f"{self.name}.jsonl"
+        if options.fresh:
+            file.unlink(missing_ok=True)
+        models = (BUILD / "quick" if options.quick else BUILD) / "models"
+        rows = self.run(Setup(Rows(file, options.seed), models, options.seed, options.quick, options.datasets))
+        print(self.tell(rows))
+        print(f"rows: {shown(file)}  figure: {shown(save_figure(self.draw(rows), place / 'figures' / self.name))}")
+
+
+def parsed_options(study: Study) -> argparse.Namespace:
+    """The options that all studies share."""
+    parser = argparse.ArgumentParser(description=study.claim, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="tiny sizes: shows that it runs, measures nothing")
+    parser.add_argument("--seed", type=int, default=0, help="decides datasets and the weights of what is trained")
+    parser.add_argument("--datasets", type=int, default=None, help="for each point of a curve")
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--fresh", action="store_true", help="forget the rows of earlier runs (not the trained models)")
+    options = parser.parse_args()
+    if options.datasets is not None and options.datasets < 2:
+        parser.error("--datasets must be at least 2, or there is no interval.")
+    return options
+
+
+def save_figure(figure: Figure, place: Path) -> Path:
+    """Write ``place.png``, and ``place.svg`` where that is small; each whole or not at all."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    image, drawing = io.BytesIO(), io.BytesIO()
+    figure.savefig(image, format="png", dpi=130)
+    with plt.rc_context({"svg.hashsalt": place.name}):  # the same drawing, the same file
+        figure.savefig(drawing, format="svg", metadata={"Date": None})
+    plt.close(figure)
+    write_atomically(place.with_suffix(".png"), image.getvalue())
+    svg = place.with_suffix(".svg")
+    if len(drawing.getvalue()) <= SMALL_SVG:
+        write_atomically(svg, drawing.getvalue())
+    else:
+        svg.unlink(missing_ok=True)
+    return place.with_suffix(".png")
+
+
+def shown(path: Path) -> Path:
+    """A path as seen from the root of the clone, if it lies there."""
+    root = FOLDER.parent
+    return path.relative_to(root) if path.is_relative_to(root) else path
+
+
+def table(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown, with its columns aligned."""
+    widths = [max(len(cell) for cell in cells) for cells in zip(columns, *lines, strict=True)]
+    ruler = ["-" * width for width in widths]
+    padded = [
+        [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)] for cells in (columns, ruler, *lines)
+    ]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in padded)
