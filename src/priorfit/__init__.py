@@ -52,8 +52,8 @@ __version__ = _version("priorfit")
 
 def __getattr__(name: str) -> object:
     """What needs an extra is loaded when it is asked for."""
-    if name == "plots":
+    if name in ("estimators", "plots"):
         import importlib
 
-        return importlib.import_module("priorfit.plots")
+        return importlib.import_module(f"priorfit.{name}")
     raise AttributeError(f"module 'priorfit' has no attribute {name!r}")

@@ -1,0 +1,113 @@
+"""A PFN as a scikit-learn classifier."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Shaped
+from torch.distributions import Categorical, Distribution
+
+from priorfit.data import Classes
+from priorfit.distributions.class_probabilities import class_log_probs, class_probs
+from priorfit.errors import InputError
+from priorfit.estimators.estimator import PFNEstimator, Table, Target
+from priorfit.estimators.excess import ExcessFeatures, ExcessRows, explained_by_classes
+from priorfit.estimators.models import num_classes
+from priorfit.extras import needs_extra
+from priorfit.network import PFN
+
+with needs_extra("sklearn"):
+    from sklearn.base import ClassifierMixin
+    from sklearn.utils import Tags
+    from sklearn.utils.multiclass import check_classification_targets
+
+
+class PFNClassifier(ClassifierMixin, PFNEstimator):
+    """Classification by a PFN, as a scikit-learn estimator.
+
+    Labels may be numbers or text; sorted, they are the model's classes 0, 1, ... Where the training rows have fewer
+    classes than the model knows, the probabilities are those given that the class is one of them. A model with free
+    units sees columns in units of the training rows; one with fixed units sees the numbers as they are.
+
+    Args:
+        model: The name of a released model, the folder of a saved one, or a `PFN`.
+        excess_rows: With more training rows than the model was trained for: ``"error"``, ``"subsample"`` takes a
+            random part of them with some of each class, ``"use_all"`` takes all and warns.
+        excess_features: With more columns than the model takes: ``"error"``, or ``"select"`` takes those with the
+            largest share of variance between the classes of the training rows.
+        random_state: Decides the random part.
+
+    >>> import priorfit as pf
+    >>> prior = pf.Binarized(pf.GaussianProcess(num_features=2))
+    >>> model = pf.fit(prior, num_points=20, steps=2, progress=False)
+    >>> x = np.random.RandomState(0).rand(10, 2)
+    >>> classifier = PFNClassifier(model).fit(x, np.where(x[:, 0] > 0.5, "high", "low"))
+    >>> classifier.classes_, classifier.predict_proba(x).shape
+    (array(['high', 'low'], dtype='<U4'), (10, 2))
+    """
+
+    classes_: Shaped[np.ndarray, " classes"]
+
+    def __init__(
+        self,
+        model: str | Path | PFN = "tabular-classification",
+        *,
+        excess_rows: ExcessRows = "error",
+        excess_features: ExcessFeatures = "error",
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.model = model
+        self.excess_rows = excess_rows
+        self.excess_features = excess_features
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> "PFNClassifier":
+        """Condition the model on rows ``X (rows, features)`` and labels ``y (rows,)``."""
+        x, y = self._validated(X, y=y)
+        check_classification_targets(y)
+        self.model_ = self._loaded(for_classes=True)
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        self._check_classes()
+        self.rows_ = self._context_rows(len(x), labels)
+        x, labels = x[self.rows_], labels[self.rows_]
+        self.columns_ = self._columns(x, labels)
+        self.posterior_ = self._condition(x, labels)
+        return self
+
+    def predict_distribution(self, X: Any) -> Distribution:
+        """The posterior predictive over the places in ``classes_``: a Bernoulli or Categorical of shape ``(rows,)``."""
+        ppd = self._answer(X)
+        if len(self.classes_) == self._known_classes:
+            return ppd
+        return Categorical(logits=class_log_probs(ppd)[..., : len(self.classes_)], validate_args=False)
+
+    def predict_proba(self, X: Any) -> Float[np.ndarray, "rows classes"]:
+        """The probability of each class, in the order of ``classes_``."""
+        return class_probs(self.predict_distribution(X)).cpu().numpy()
+
+    def predict(self, X: Any) -> Shaped[np.ndarray, " rows"]:
+        """The most probable class of each row."""
+        probabilities = self.predict_proba(X)
+        return self.classes_[probabilities.argmax(1)]
+
+    def __sklearn_tags__(self) -> "Tags":
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = num_classes(self.model) != 2
+        return tags
+
+    @property
+    def _known_classes(self) -> int:
+        assert isinstance(self.model_.task.outcome, Classes)
+        return self.model_.task.outcome.count
+
+    def _check_classes(self) -> None:
+        known, found = self._known_classes, len(self.classes_)
+        if found > known:
+            only_binary = "Only binary classification is supported. " if known == 2 else ""
+            raise InputError(
+                f"{only_binary}This model knows {known} classes; y has {found}. Take a model for more, or wrap the "
+                "classifier in scikit-learn's OneVsRestClassifier."
+            )
+
+    def _explained(self, x: Table, y: Target) -> Float[np.ndarray, " features"]:
+        return explained_by_classes(x, y)

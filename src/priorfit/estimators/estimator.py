@@ -1,0 +1,102 @@
+"""What regressor and classifier share: the table becomes a context, the rows of a question become queries."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int, Num
+from torch.distributions import Distribution
+
+from priorfit.data import Classes
+from priorfit.errors import InputError
+from priorfit.estimators.columns import ColumnMap, as_numbers
+from priorfit.estimators.excess import ExcessFeatures, ExcessRows, Labels, check_choice, kept_features, kept_rows
+from priorfit.estimators.models import loaded
+from priorfit.estimators.trained_inputs import trained_inputs
+from priorfit.estimators.units import column_units
+from priorfit.extras import needs_extra
+from priorfit.network import PFN
+from priorfit.network.posterior import PFNPosterior
+
+with needs_extra("sklearn"):
+    from sklearn.base import BaseEstimator
+    from sklearn.utils import check_random_state
+    from sklearn.utils.validation import check_is_fitted, validate_data
+
+Table = Float[np.ndarray, "rows features"]
+Target = Num[np.ndarray, " rows"]
+
+
+class PFNEstimator(BaseEstimator, ABC):
+    """A PFN as an estimator: ``fit`` conditions it on the training rows, once; predicting asks it about others.
+
+    Attributes:
+        model_: The network.
+        posterior_: The network, conditioned on the training rows.
+        rows_: Which training rows it saw.
+        columns_: How columns of a table become inputs of the network, and which do.
+    """
+
+    model: object
+    excess_rows: ExcessRows
+    excess_features: ExcessFeatures
+    random_state: object
+
+    model_: PFN
+    posterior_: PFNPosterior
+    rows_: Int[np.ndarray, " kept"]
+    columns_: ColumnMap
+
+    @abstractmethod
+    def _explained(self, x: Table, y: Target) -> Float[np.ndarray, " features"]:
+        """How well each column tells y, for the choice among too many."""
+
+    def _loaded(self, *, for_classes: bool) -> PFN:
+        """The model, if it is of the right kind, and all other arguments of the constructor checked."""
+        check_choice("excess_rows", self.excess_rows, ExcessRows)
+        check_choice("excess_features", self.excess_features, ExcessFeatures)
+        model = loaded(self.model)
+        if isinstance(model.task.outcome, Classes) != for_classes:
+            other = "PFNRegressor" if for_classes else "PFNClassifier"
+            raise InputError(
+                f"{type(self).__name__} needs a model over {'classes' if for_classes else 'real targets'}; "
+                f"{model.card.name!r} was trained on {model.task.outcome}. Use {other}, or another model."
+            )
+        return model
+
+    def _validated(self, X: Any, **more: Any) -> Any:
+        """Tables and targets as arrays, after the checks of scikit-learn."""
+        try:
+            return validate_data(self, X, dtype=(np.float64, np.float32), **more)
+        except ValueError as error:
+            if "could not convert string" not in str(error):
+                raise
+            raise InputError(
+                f"{type(self).__name__} takes numbers; got text ({error}). Encode such columns first, for instance by "
+                "OneHotEncoder or OrdinalEncoder of scikit-learn."
+            ) from error
+
+    def _context_rows(self, num_rows: int, labels: Labels) -> Int[np.ndarray, " kept"]:
+        generator = check_random_state(self.random_state)
+        return kept_rows(num_rows, self.model_.card, self.excess_rows, labels, generator)
+
+    def _columns(self, x: Table, y: Target) -> ColumnMap:
+        """How columns are shown to the network, from the rows of the context."""
+        trained = trained_inputs(self.model_)
+        features = kept_features(x.shape[1], trained, self.excess_features, lambda: self._explained(x, y))
+        is_free = self.model_.card.units == "free"
+        units = column_units(x[:, features].astype(np.float64), trained) if is_free else None
+        return ColumnMap(features, units, trained.most_features)
+
+    def _condition(self, x: Table, y: Target) -> PFNPosterior:
+        """The network after it has seen a context; ``y`` is in its units."""
+        with torch.no_grad():
+            return self.model_.condition(self.columns_(x, self.model_), as_numbers(y, self.model_, "y"))
+
+    def _answer(self, X: Any) -> Distribution:
+        """What the network says about rows, in its units."""
+        check_is_fitted(self)
+        x = self._validated(X, reset=False)
+        with torch.no_grad():
+            return self.posterior_.predict(self.columns_(x, self.model_))

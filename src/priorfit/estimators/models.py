@@ -1,0 +1,42 @@
+"""The model that an estimator is given: a name, a folder, or the network itself."""
+
+from pathlib import Path
+
+import torch
+
+from priorfit.checkpoint import load_folder
+from priorfit.data import Classes
+from priorfit.errors import InputError, PriorfitError
+from priorfit.network import PFN
+from priorfit.zoo import load
+from priorfit.zoo.catalogue import FOLDER, names
+
+
+def loaded(model: object) -> PFN:
+    """The network behind a name of the zoo, a folder or a `PFN`; the generators stay as they were."""
+    if isinstance(model, PFN):
+        return model
+    with torch.random.fork_rng(devices=[]):  # a network is built with random weights before it gets its own
+        return load(as_name(model))
+
+
+def as_name(model: object) -> str | Path:
+    """A name or a folder, or an error."""
+    if not isinstance(model, str | Path):
+        raise InputError(
+            "model must be the name of a released model, the folder of a saved one, or a PFN; got "
+            f"{type(model).__name__}."
+        )
+    return model
+
+
+def num_classes(model: object) -> int | None:
+    """How many classes a model knows, without loading its weights; None where there is no such model."""
+    if isinstance(model, PFN):
+        return model.task.outcome.count if isinstance(model.task.outcome, Classes) else None
+    try:
+        name = as_name(model)
+        _, config = load_folder(FOLDER / name if str(name) in names() else name, groups=())
+    except PriorfitError:  # a tag of an estimator must not fail; `fit` says what is wrong
+        return None
+    return config.get("task", {}).get("outcome", {}).get("count")

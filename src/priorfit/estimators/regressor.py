@@ -1,0 +1,108 @@
+"""A PFN as a scikit-learn regressor that knows how sure it is."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float, Num
+from torch import Tensor
+from torch.distributions import Distribution
+
+from priorfit.distributions import affine
+from priorfit.distributions.double import in_double
+from priorfit.errors import InputError
+from priorfit.estimators.estimator import PFNEstimator, Table, Target
+from priorfit.estimators.excess import ExcessFeatures, ExcessRows, explained_by_line
+from priorfit.estimators.units import target_units
+from priorfit.extras import needs_extra
+from priorfit.network import PFN
+
+with needs_extra("sklearn"):
+    from sklearn.base import RegressorMixin
+
+PerRow = Float[np.ndarray, " rows"]
+
+
+class PFNRegressor(RegressorMixin, PFNEstimator):
+    """Regression by a PFN, as a scikit-learn estimator.
+
+    A model with free units sees targets with the mean and standard deviation of the training rows taken out, and
+    columns likewise; its distribution is mapped back exactly, in float64. A model with fixed units gets the numbers
+    as they are: the answer is that of ``model.condition(X, y)``.
+
+    Args:
+        model: The name of a released model, the folder of a saved one, or a `PFN`.
+        excess_rows: With more training rows than the model was trained for: ``"error"``, ``"subsample"`` takes a
+            random part of them, ``"use_all"`` takes all and warns.
+        excess_features: With more columns than the model takes: ``"error"``, or ``"select"`` takes those with the
+            largest squared correlation with y in the training rows.
+        random_state: Decides the random part.
+
+    >>> x = np.linspace(0, 1, 20)[:, None]
+    >>> regressor = PFNRegressor("gp-rbf-1d").fit(x, np.sin(4 * x[:, 0]))
+    >>> mean, std = regressor.predict(x, return_std=True)
+    >>> mean.shape, std.shape, regressor.predict_quantiles(x, [0.1, 0.9]).shape
+    ((20,), (20,), (20, 2))
+    """
+
+    target_shift_: float
+    target_scale_: float
+
+    def __init__(
+        self,
+        model: str | Path | PFN = "tabular-regression",
+        *,
+        excess_rows: ExcessRows = "error",
+        excess_features: ExcessFeatures = "error",
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.model = model
+        self.excess_rows = excess_rows
+        self.excess_features = excess_features
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> "PFNRegressor":
+        """Condition the model on rows ``X (rows, features)`` and targets ``y (rows,)``."""
+        x, y = self._validated(X, y=y, y_numeric=True)
+        self.model_ = self._loaded(for_classes=False)
+        self.rows_ = self._context_rows(len(x), labels=None)
+        x, y = x[self.rows_], y[self.rows_]
+        self.columns_ = self._columns(x, y)
+        if self.model_.card.units == "free":
+            y = y.astype(np.float64)
+            self.target_shift_, self.target_scale_ = target_units(y)
+            y = (y - self.target_shift_) / self.target_scale_
+        self.posterior_ = self._condition(x, y)
+        return self
+
+    def predict_distribution(self, X: Any) -> Distribution:
+        """The posterior predictive of each row, in the units of y: a torch ``Distribution`` of shape ``(rows,)``."""
+        ppd = self._answer(X)
+        if self.model_.card.units == "fixed":
+            return ppd
+        return affine(in_double(ppd), self.target_scale_, self.target_shift_)
+
+    def predict(self, X: Any, return_std: bool = False) -> PerRow | tuple[PerRow, PerRow]:
+        """The mean of each row's distribution, and its standard deviation if asked for."""
+        ppd = self.predict_distribution(X)
+        return (as_array(ppd.mean), as_array(ppd.stddev)) if return_std else as_array(ppd.mean)
+
+    def predict_quantiles(
+        self, X: Any, quantiles: Sequence[float] = (0.025, 0.5, 0.975)
+    ) -> Float[np.ndarray, "rows quantiles"]:
+        """The quantiles of each row's distribution, one column for each level."""
+        levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
+        if levels.ndim != 1 or not ((levels > 0) & (levels < 1)).all():
+            raise InputError(f"quantiles must lie above 0 and below 1; got {quantiles}. Write 95 % as 0.95.")
+        ppd = self.predict_distribution(X)
+        return as_array(torch.stack([ppd.icdf(ppd.mean.new_tensor(level)) for level in levels], dim=-1))
+
+    def _explained(self, x: Table, y: Target) -> Float[np.ndarray, " features"]:
+        return explained_by_line(x, y)
+
+
+def as_array(values: Num[Tensor, "*shape"]) -> Float[np.ndarray, "*shape"]:
+    """Numbers in float64, which no further computation needs to widen."""
+    return values.cpu().double().numpy()
