@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import torch
 from estimators.tiny_models import PADDED_LABELS, PADDED_REALS, UNIT_SQUARE, random_model
+from sklearn.exceptions import NotFittedError
 
 from priorfit.distributions import NormalMixture
 from priorfit.errors import InputError, OutsideTrainingWarning, UnknownModelError
@@ -105,7 +106,9 @@ def test_quantiles_have_their_share_below_them():
 @pytest.mark.parametrize("levels", [[0.0], [0.5, 1.0], [-0.1], [95.0], [np.nan]])
 def test_levels_that_are_no_probabilities_are_refused(levels: list[float]):
     regressor = PFNRegressor(random_model(PADDED_REALS)).fit(*table())
-    with pytest.raises(InputError, match="quantiles must lie above 0 and below 1; got .* Write 95 % as 0.95"):
+    with pytest.raises(
+        InputError, match="quantiles must be a list of levels above 0 and below 1; got .* Write 95 % as 0.95"
+    ):
         regressor.predict_quantiles(table()[0], levels)
 
 
@@ -128,6 +131,41 @@ def test_fitting_twice_gives_the_same_to_the_bit():
     x, y = table()
     regressor = PFNRegressor(random_model(PADDED_REALS))
     np.testing.assert_array_equal(regressor.fit(x, y).predict(x), regressor.fit(x, y).predict(x))
+
+
+def test_targets_in_single_precision_lose_nothing_more():
+    x, _ = table()
+    y = (1e6 + np.arange(25)).astype(np.float32)
+    model = random_model(PADDED_REALS)
+    np.testing.assert_array_equal(
+        PFNRegressor(model).fit(x, y).predict(x), PFNRegressor(model).fit(x, y.astype(np.float64)).predict(x)
+    )
+
+
+def test_whole_numbers_are_targets_too():
+    x, _ = table(features=8)
+    regressor = PFNRegressor(random_model(PADDED_REALS), excess_features="select").fit(x, np.arange(25))
+    np.testing.assert_array_equal(regressor.predict(x), regressor.fit(x, np.arange(25.0)).predict(x))
+
+
+def test_a_fit_that_fails_leaves_the_answers_of_the_one_before():
+    x, y = table()
+    regressor = PFNRegressor(random_model(PADDED_REALS, trained_context=(0, 25))).fit(x, y)
+    before = regressor.predict(x)
+    with pytest.raises(InputError, match="at most 25 rows"):
+        regressor.fit(np.tile(x, (2, 1)) + 5, np.tile(y, 2))
+    with pytest.raises(InputError, match="overflows"):
+        regressor.fit(x + 5, [1e308, -1e308] + [0.0] * 23)
+    np.testing.assert_array_equal(regressor.predict(x), before)
+
+
+def test_a_first_fit_that_fails_leaves_nothing_fitted():
+    x, y = table()
+    regressor = PFNRegressor(random_model(PADDED_REALS, trained_context=(0, 5)))
+    with pytest.raises(InputError):
+        regressor.fit(x, y)
+    with pytest.raises(NotFittedError):
+        regressor.predict(x)
 
 
 def test_a_model_in_double_precision_answers_in_it():

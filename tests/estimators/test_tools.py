@@ -131,6 +131,7 @@ def test_a_grid_chooses_among_models_and_their_excess(classifier):
     assert search.predict(X).shape == (30,)
 
 
+@pytest.mark.slow  # two processes that import everything anew
 def test_two_processes_give_the_scores_of_one(regressor):
     one, two = (cross_val_score(regressor, X, Y, cv=2, n_jobs=jobs) for jobs in (1, 2))
     np.testing.assert_allclose(two, one, rtol=1e-5)

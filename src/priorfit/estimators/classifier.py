@@ -10,7 +10,7 @@ from torch.distributions import Categorical, Distribution
 from priorfit.data import Classes
 from priorfit.distributions.class_probabilities import class_log_probs, class_probs
 from priorfit.errors import InputError
-from priorfit.estimators.estimator import PFNEstimator, Table, Target
+from priorfit.estimators.estimator import PFNEstimator, Table, Target, conditioned
 from priorfit.estimators.excess import ExcessFeatures, ExcessRows, explained_by_classes
 from priorfit.estimators.models import num_classes
 from priorfit.extras import needs_extra
@@ -38,7 +38,7 @@ class PFNClassifier(ClassifierMixin, PFNEstimator):
         random_state: Decides the random part.
 
     >>> import priorfit as pf
-    >>> prior = pf.Binarized(pf.GaussianProcess(num_features=2))
+    >>> prior = pf.Binarized(pf.LinearRegression(num_features=2))
     >>> model = pf.fit(prior, num_points=20, steps=2, progress=False)
     >>> x = np.random.RandomState(0).rand(10, 2)
     >>> classifier = PFNClassifier(model).fit(x, np.where(x[:, 0] > 0.5, "high", "low"))
@@ -65,19 +65,20 @@ class PFNClassifier(ClassifierMixin, PFNEstimator):
         """Condition the model on rows ``X (rows, features)`` and labels ``y (rows,)``."""
         x, y = self._validated(X, y=y)
         check_classification_targets(y)
-        self.model_ = self._loaded(for_classes=True)
-        self.classes_, labels = np.unique(y, return_inverse=True)
-        self._check_classes()
-        self.rows_ = self._context_rows(len(x), labels)
-        x, labels = x[self.rows_], labels[self.rows_]
-        self.columns_ = self._columns(x, labels)
-        self.posterior_ = self._condition(x, labels)
+        model = self._loaded(Classes)
+        classes, labels = np.unique(y, return_inverse=True)
+        check_number(len(classes), known_classes(model))
+        rows = self._context_rows(model, len(x), labels)
+        x, labels = x[rows], labels[rows]
+        columns = self._columns(model, x, labels)
+        self.posterior_ = conditioned(model, columns, x, labels)
+        self.model_, self.rows_, self.columns_, self.classes_ = model, rows, columns, classes
         return self
 
     def predict_distribution(self, X: Any) -> Distribution:
         """The posterior predictive over the places in ``classes_``: a Bernoulli or Categorical of shape ``(rows,)``."""
         ppd = self._answer(X)
-        if len(self.classes_) == self._known_classes:
+        if len(self.classes_) == known_classes(self.model_):
             return ppd
         return Categorical(logits=class_log_probs(ppd)[..., : len(self.classes_)], validate_args=False)
 
@@ -95,19 +96,21 @@ class PFNClassifier(ClassifierMixin, PFNEstimator):
         tags.classifier_tags.multi_class = num_classes(self.model) != 2
         return tags
 
-    @property
-    def _known_classes(self) -> int:
-        assert isinstance(self.model_.task.outcome, Classes)
-        return self.model_.task.outcome.count
-
-    def _check_classes(self) -> None:
-        known, found = self._known_classes, len(self.classes_)
-        if found > known:
-            only_binary = "Only binary classification is supported. " if known == 2 else ""
-            raise InputError(
-                f"{only_binary}This model knows {known} classes; y has {found}. Take a model for more, or wrap the "
-                "classifier in scikit-learn's OneVsRestClassifier."
-            )
-
     def _explained(self, x: Table, y: Target) -> Float[np.ndarray, " features"]:
         return explained_by_classes(x, y)
+
+
+def known_classes(model: PFN) -> int:
+    """How many classes a model knows."""
+    assert isinstance(model.task.outcome, Classes)
+    return model.task.outcome.count
+
+
+def check_number(found: int, known: int) -> None:
+    """Refuse more classes than a model knows."""
+    if found > known:
+        only_binary = "Only binary classification is supported. " if known == 2 else ""
+        raise InputError(
+            f"{only_binary}This model knows {known} classes; y has {found}. Take a model for more, or wrap the "
+            "classifier in scikit-learn's OneVsRestClassifier."
+        )

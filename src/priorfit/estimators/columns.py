@@ -37,8 +37,7 @@ def padded(x: Float[Tensor, "rows used"], num_features: int) -> Float[Tensor, "r
 
 def as_numbers(values: Num[np.ndarray, "*shape"], model: PFN, name: str) -> Float[Tensor, "*shape"]:
     """Values in the dtype and on the device of a network."""
-    with np.errstate(over="ignore"):  # the next line speaks of it
-        numbers = torch.tensor(values).to(model.dtype)
+    numbers = torch.tensor(values).to(model.dtype)
     if not numbers.isfinite().all():
         raise InputError(
             f"{name} holds values beyond {torch.finfo(model.dtype).max:.2g}, the largest that this model can read. "

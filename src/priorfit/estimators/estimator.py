@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int, Num
 from torch.distributions import Distribution
 
-from priorfit.data import Classes
+from priorfit.data import Classes, Real
 from priorfit.errors import InputError
 from priorfit.estimators.columns import ColumnMap, as_numbers
 from priorfit.estimators.excess import ExcessFeatures, ExcessRows, Labels, check_choice, kept_features, kept_rows
@@ -52,16 +52,16 @@ class PFNEstimator(BaseEstimator, ABC):
     def _explained(self, x: Table, y: Target) -> Float[np.ndarray, " features"]:
         """How well each column tells y, for the choice among too many."""
 
-    def _loaded(self, *, for_classes: bool) -> PFN:
-        """The model, if it is of the right kind, and all other arguments of the constructor checked."""
+    def _loaded(self, kind: type[Real] | type[Classes]) -> PFN:
+        """The model, if its targets are of this kind, and all other arguments of the constructor checked."""
         check_choice("excess_rows", self.excess_rows, ExcessRows)
         check_choice("excess_features", self.excess_features, ExcessFeatures)
         model = loaded(self.model)
-        if isinstance(model.task.outcome, Classes) != for_classes:
-            other = "PFNRegressor" if for_classes else "PFNClassifier"
+        if not isinstance(model.task.outcome, kind):
+            needed, other = ("classes", "PFNRegressor") if kind is Classes else ("real targets", "PFNClassifier")
             raise InputError(
-                f"{type(self).__name__} needs a model over {'classes' if for_classes else 'real targets'}; "
-                f"{model.card.name!r} was trained on {model.task.outcome}. Use {other}, or another model."
+                f"{type(self).__name__} needs a model over {needed}; {model.card.name!r} was trained on "
+                f"{model.task.outcome}. Use {other}, or another model."
             )
         return model
 
@@ -77,26 +77,27 @@ class PFNEstimator(BaseEstimator, ABC):
                 "OneHotEncoder or OrdinalEncoder of scikit-learn."
             ) from error
 
-    def _context_rows(self, num_rows: int, labels: Labels) -> Int[np.ndarray, " kept"]:
+    def _context_rows(self, model: PFN, num_rows: int, labels: Labels) -> Int[np.ndarray, " kept"]:
         generator = check_random_state(self.random_state)
-        return kept_rows(num_rows, self.model_.card, self.excess_rows, labels, generator)
+        return kept_rows(num_rows, model.card, self.excess_rows, labels, generator)
 
-    def _columns(self, x: Table, y: Target) -> ColumnMap:
+    def _columns(self, model: PFN, x: Table, y: Target) -> ColumnMap:
         """How columns are shown to the network, from the rows of the context."""
-        trained = trained_inputs(self.model_)
+        trained = trained_inputs(model)
         features = kept_features(x.shape[1], trained, self.excess_features, lambda: self._explained(x, y))
-        is_free = self.model_.card.units == "free"
+        is_free = model.card.units == "free"
         units = column_units(x[:, features].astype(np.float64), trained) if is_free else None
         return ColumnMap(features, units, trained.most_features)
 
-    def _condition(self, x: Table, y: Target) -> PFNPosterior:
-        """The network after it has seen a context; ``y`` is in its units."""
-        with torch.no_grad():
-            return self.model_.condition(self.columns_(x, self.model_), as_numbers(y, self.model_, "y"))
-
     def _answer(self, X: Any) -> Distribution:
         """What the network says about rows, in its units."""
-        check_is_fitted(self)
+        check_is_fitted(self, "posterior_")
         x = self._validated(X, reset=False)
         with torch.no_grad():
             return self.posterior_.predict(self.columns_(x, self.model_))
+
+
+def conditioned(model: PFN, columns: ColumnMap, x: Table, y: Target) -> PFNPosterior:
+    """The network after it has seen a context; ``y`` is in its units."""
+    with torch.no_grad():
+        return model.condition(columns(x, model), as_numbers(y, model, "y"))

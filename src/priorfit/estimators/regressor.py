@@ -10,10 +10,11 @@ from jaxtyping import Float, Num
 from torch import Tensor
 from torch.distributions import Distribution
 
+from priorfit.data import Real
 from priorfit.distributions import affine
 from priorfit.distributions.double import in_double
 from priorfit.errors import InputError
-from priorfit.estimators.estimator import PFNEstimator, Table, Target
+from priorfit.estimators.estimator import PFNEstimator, Table, Target, conditioned
 from priorfit.estimators.excess import ExcessFeatures, ExcessRows, explained_by_line
 from priorfit.estimators.units import target_units
 from priorfit.extras import needs_extra
@@ -66,15 +67,14 @@ class PFNRegressor(RegressorMixin, PFNEstimator):
     def fit(self, X: Any, y: Any) -> "PFNRegressor":
         """Condition the model on rows ``X (rows, features)`` and targets ``y (rows,)``."""
         x, y = self._validated(X, y=y, y_numeric=True)
-        self.model_ = self._loaded(for_classes=False)
-        self.rows_ = self._context_rows(len(x), labels=None)
-        x, y = x[self.rows_], y[self.rows_]
-        self.columns_ = self._columns(x, y)
-        if self.model_.card.units == "free":
-            y = y.astype(np.float64)
-            self.target_shift_, self.target_scale_ = target_units(y)
-            y = (y - self.target_shift_) / self.target_scale_
-        self.posterior_ = self._condition(x, y)
+        model = self._loaded(Real)
+        rows = self._context_rows(model, len(x), labels=None)
+        x, y = x[rows], y[rows].astype(np.float64)
+        columns = self._columns(model, x, y)
+        shift, scale = target_units(y) if model.card.units == "free" else (0.0, 1.0)
+        self.posterior_ = conditioned(model, columns, x, (y - shift) / scale)
+        self.model_, self.rows_, self.columns_ = model, rows, columns
+        self.target_shift_, self.target_scale_ = shift, scale
         return self
 
     def predict_distribution(self, X: Any) -> Distribution:
@@ -90,14 +90,17 @@ class PFNRegressor(RegressorMixin, PFNEstimator):
         return (as_array(ppd.mean), as_array(ppd.stddev)) if return_std else as_array(ppd.mean)
 
     def predict_quantiles(
-        self, X: Any, quantiles: Sequence[float] = (0.025, 0.5, 0.975)
+        self, X: Any, quantiles: Sequence[float] | Float[np.ndarray, " quantiles"] = (0.025, 0.5, 0.975)
     ) -> Float[np.ndarray, "rows quantiles"]:
         """The quantiles of each row's distribution, one column for each level."""
-        levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
+        levels = np.asarray(quantiles, dtype=np.float64)
         if levels.ndim != 1 or not ((levels > 0) & (levels < 1)).all():
-            raise InputError(f"quantiles must lie above 0 and below 1; got {quantiles}. Write 95 % as 0.95.")
+            raise InputError(
+                f"quantiles must be a list of levels above 0 and below 1; got {quantiles}. Write 95 % as 0.95."
+            )
         ppd = self.predict_distribution(X)
-        return as_array(torch.stack([ppd.icdf(ppd.mean.new_tensor(level)) for level in levels], dim=-1))
+        mean = ppd.mean
+        return as_array(torch.stack([ppd.icdf(mean.new_tensor(level)) for level in levels], dim=-1))
 
     def _explained(self, x: Table, y: Target) -> Float[np.ndarray, " features"]:
         return explained_by_line(x, y)
