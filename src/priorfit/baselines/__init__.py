@@ -1,12 +1,11 @@
 """What a PFN is compared with: exact answers where they exist, and what people use instead.
 
-Those that need a package beyond the core (extra ``baselines``) are loaded when they are asked for.
+Those that few need, most of all for a package beyond the core (extra ``baselines``), are loaded when asked for.
 """
 
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
-from priorfit.baselines.attentive_neural_process import AttentiveNeuralProcess as AttentiveNeuralProcess
 from priorfit.baselines.collapsed_bnn import CollapsedBNN as CollapsedBNN
 from priorfit.baselines.exact import exact as exact
 from priorfit.baselines.exact_beta_bernoulli import ExactBetaBernoulli as ExactBetaBernoulli
@@ -17,6 +16,7 @@ from priorfit.baselines.hyper_gp_oracle import HyperGPOracle as HyperGPOracle
 from priorfit.baselines.neural_process_settings import NeuralProcessSettings as NeuralProcessSettings
 
 if TYPE_CHECKING:
+    from priorfit.baselines.attentive_neural_process import AttentiveNeuralProcess as AttentiveNeuralProcess
     from priorfit.baselines.mle2_gp import MLE2GP as MLE2GP
     from priorfit.baselines.nuts_bnn import NutsBNN as NutsBNN
     from priorfit.baselines.nuts_gp import NutsGP as NutsGP
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from priorfit.baselines.tabular.tuned_xgboost import TunedXGBoost as TunedXGBoost
 
 _LAZY: dict[str, str] = {
+    "AttentiveNeuralProcess": "attentive_neural_process",
     "MLE2GP": "mle2_gp",
     "NutsBNN": "nuts_bnn",
     "NutsGP": "nuts_gp",

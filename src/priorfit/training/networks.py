@@ -6,7 +6,6 @@ import torch
 from jaxtyping import Num
 from torch import Tensor
 
-from priorfit.baselines.attentive_neural_process import AttentiveNeuralProcess
 from priorfit.baselines.neural_process_settings import NeuralProcessSettings
 from priorfit.errors import TrainingError
 from priorfit.network import PFN, Model, NetworkSettings, Task
@@ -20,6 +19,8 @@ def new_network(
 ) -> Model:
     """An untrained network of these settings; ``sample`` holds targets of the prior."""
     if isinstance(settings, NeuralProcessSettings):
+        from priorfit.baselines.attentive_neural_process import AttentiveNeuralProcess  # late: most runs train a PFN
+
         return AttentiveNeuralProcess(settings, task, target_sample=sample)
     return PFN(settings, task, target_sample=sample)
 

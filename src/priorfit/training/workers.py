@@ -5,10 +5,10 @@ import signal
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from itertools import count
 from multiprocessing import get_context
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -16,6 +16,9 @@ from priorfit.data import Batch
 from priorfit.errors import InputError
 from priorfit.training.batches import draw_batch
 from priorfit.training.recipe import Recipe
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ProcessPoolExecutor
 
 Source = Callable[[int, int], Batch]
 """Given step and micro-batch, the batch."""
@@ -36,6 +39,8 @@ def batch_source(recipe: Recipe, workers: int, first_step: int, micro_batches: r
     if workers == 0 or not is_sendable(recipe):
         yield lambda step, micro_batch: draw_batch(recipe, step, micro_batch)
         return
+    from concurrent.futures import ProcessPoolExecutor  # late: few runs need it, and its import takes a while
+
     spawn = get_context("spawn")  # a fork of a process with OpenMP threads may hang
     with ProcessPoolExecutor(workers, spawn, initializer=prepare_worker, initargs=(recipe,)) as pool:
         source = Ahead(pool, AHEAD * workers, ((step, j) for step in count(first_step) for j in micro_batches))
@@ -60,9 +65,9 @@ def is_sendable(recipe: Recipe) -> bool:
 class Ahead:
     """Batches that a pool draws before they are asked for, a few at a time."""
 
-    def __init__(self, pool: ProcessPoolExecutor, depth: int, jobs: Iterator[tuple[int, int]]) -> None:
+    def __init__(self, pool: "ProcessPoolExecutor", depth: int, jobs: Iterator[tuple[int, int]]) -> None:
         self._pool, self._jobs = pool, jobs
-        self._drawn: deque[tuple[tuple[int, int], Future[Batch]]] = deque()
+        self._drawn: deque[tuple[tuple[int, int], "Future[Batch]"]] = deque()
         for _ in range(depth):
             self._ask()
 
