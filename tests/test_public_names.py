@@ -34,6 +34,7 @@ PUBLIC = {
     "Standardized",
     "Strokes",
     "UniformInputs",
+    "WeightedFeatures",
     "baselines",
     "check_prior",
     "distributions",

@@ -37,6 +37,7 @@ from priorfit.priors import Prior as Prior
 from priorfit.priors import Standardized as Standardized
 from priorfit.priors import Strokes as Strokes
 from priorfit.priors import UniformInputs as UniformInputs
+from priorfit.priors import WeightedFeatures as WeightedFeatures
 from priorfit.priors.checks import check_prior as check_prior
 from priorfit.priors.function import prior as prior
 from priorfit.seeding import seeded as seeded

@@ -22,6 +22,7 @@ from priorfit.priors import (
     Standardized,
     Strokes,
     UniformInputs,
+    WeightedFeatures,
 )
 from priorfit.priors.function import prior
 
@@ -88,6 +89,13 @@ PRIORS = {
         Binarized(Mixture([GaussianProcess(), GaussianProcess(kernel="matern12")], weights=[0.3, 0.7])),
         max_features=5,
         min_features=2,
+    ),
+    "weighted": WeightedFeatures(GaussianProcess(num_features=3, noise=0.01)),
+    "weighted_of_few_columns": PaddedFeatures(
+        Standardized(
+            WeightedFeatures(Mixture([LinearRegression(), GaussianProcess(num_features=2)])), num_reference=16
+        ),
+        max_features=4,
     ),
     "empirical": Empirical(torch.arange(48.0).reshape(2, 3, 4, 2), num_ways=3),
     "mixture_with_empirical": Mixture([three_classes, Empirical(torch.arange(48.0).reshape(2, 3, 4, 2), num_ways=3)]),

@@ -7,14 +7,17 @@ from priorfit.description import build, describe
 from priorfit.errors import InputError
 from priorfit.priors import (
     PRIORS,
+    Beta,
     BetaBernoulli,
     Binarized,
+    Constant,
     GaussianProcess,
     LinearRegression,
     Mixture,
     PaddedFeatures,
     Standardized,
     UniformInputs,
+    WeightedFeatures,
 )
 from priorfit.priors.conditionals import BinarizedConditional, point_mass
 from priorfit.priors.function import prior
@@ -171,3 +174,25 @@ def test_a_wrapped_mixture_of_own_inputs_is_the_mixture_of_wrapped_priors():
     assert isinstance(ours, Categorical) and isinstance(theirs, Categorical)
     assert torch.equal(ours.probs, theirs.probs)
     assert build(describe(outside), PRIORS) == outside
+
+
+def test_a_weight_of_zero_hides_a_feature_from_the_function_but_not_from_the_network():
+    with seeded(0):
+        datasets = WeightedFeatures(GaussianProcess(num_features=2, noise=0.0), weights=Constant(0.0)).sample(5, 10)
+    assert torch.allclose(datasets.y, datasets.y[:, :1].expand(5, 10), atol=1e-3)
+    assert datasets.x.std(1).min() > 0.1
+
+
+def test_weights_of_features_are_drawn_for_each_dataset_and_feature():
+    line = LinearRegression(num_features=2, noise=1e-12)
+    with seeded(0):
+        datasets = WeightedFeatures(line, weights=Beta(1.0, 1.0)).sample(4_000, 6)
+    slopes = torch.linalg.lstsq(datasets.x.double(), datasets.y.double()[..., None]).solution[..., 0]
+    assert torch.allclose(slopes.square().mean(0), torch.tensor([1 / 3, 1 / 3]).double(), atol=0.03)  # E[w^2] E[b^2]
+    shares = torch.corrcoef(slopes.abs().T)
+    assert abs(float(shares[0, 1])) < 0.06
+
+
+def test_weights_of_features_may_not_be_negative():
+    with pytest.raises(InputError, match="must be at least 0"):
+        WeightedFeatures(GP, weights=Constant(-1.0))

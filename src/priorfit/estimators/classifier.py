@@ -12,7 +12,7 @@ from priorfit.distributions.class_probabilities import class_log_probs, class_pr
 from priorfit.errors import InputError
 from priorfit.estimators.estimator import PFNEstimator, Table, Target, conditioned
 from priorfit.estimators.excess import ExcessFeatures, ExcessRows, explained_by_classes
-from priorfit.estimators.models import num_classes
+from priorfit.estimators.models import BINARY, num_classes
 from priorfit.extras import needs_extra
 from priorfit.network import PFN
 
@@ -30,7 +30,8 @@ class PFNClassifier(ClassifierMixin, PFNEstimator):
     units sees columns in units of the training rows; one with fixed units sees the numbers as they are.
 
     Args:
-        model: The name of a released model, the folder of a saved one, or a `PFN`.
+        model: The name of a released model, the folder of a saved one, or a `PFN`; by default one for two classes and
+            tables of up to ten columns and 200 rows.
         excess_rows: With more training rows than the model was trained for: ``"error"``, ``"subsample"`` takes a
             random part of them with some of each class, ``"use_all"`` takes all and warns.
         excess_features: With more columns than the model takes: ``"error"``, or ``"select"`` takes those with the
@@ -50,7 +51,7 @@ class PFNClassifier(ClassifierMixin, PFNEstimator):
 
     def __init__(
         self,
-        model: str | Path | PFN = "tabular-classification",
+        model: str | Path | PFN = BINARY,
         *,
         excess_rows: ExcessRows = "error",
         excess_features: ExcessFeatures = "error",

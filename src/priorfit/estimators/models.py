@@ -6,18 +6,36 @@ import torch
 
 from priorfit.checkpoint import load_folder
 from priorfit.data import Classes
-from priorfit.errors import InputError, PriorfitError
+from priorfit.errors import InputError, PriorfitError, UnknownModelError
 from priorfit.network import PFN
 from priorfit.zoo import load
 from priorfit.zoo.catalogue import FOLDER, names
+
+REGRESSION = "tabular-regression-small"
+"""The model of a `PFNRegressor` that is given none."""
+
+BINARY = "tabular-binary-small"
+"""The model of a `PFNClassifier` that is given none."""
 
 
 def loaded(model: object) -> PFN:
     """The network behind a name of the zoo, a folder or a `PFN`; the generators stay as they were."""
     if isinstance(model, PFN):
         return model
+    name = as_name(model)
+    check_default(name)
     with torch.random.fork_rng(devices=[]):  # a network is built with random weights before it gets its own
-        return load(as_name(model))
+        return load(name)
+
+
+def check_default(name: str | Path) -> None:
+    """Say what to do where the default model of an estimator is not among the released ones."""
+    if name in (REGRESSION, BINARY) and not Path(name).exists() and name not in names():
+        raise UnknownModelError(
+            f"the default model {name!r} does not come with this version. Train it, an hour on one core: "
+            f"priorfit train recipes/{name}.toml; then pass its folder, model='runs/{name}/model'. Or pass another: "
+            f"{', '.join(names())}, or a PFN."
+        )
 
 
 def as_name(model: object) -> str | Path:

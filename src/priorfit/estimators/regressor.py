@@ -16,6 +16,7 @@ from priorfit.distributions.double import in_double
 from priorfit.errors import InputError
 from priorfit.estimators.estimator import PFNEstimator, Table, Target, conditioned
 from priorfit.estimators.excess import ExcessFeatures, ExcessRows, explained_by_line
+from priorfit.estimators.models import REGRESSION
 from priorfit.estimators.units import target_units
 from priorfit.extras import needs_extra
 from priorfit.network import PFN
@@ -34,7 +35,8 @@ class PFNRegressor(RegressorMixin, PFNEstimator):
     as they are: the answer is that of ``model.condition(X, y)``.
 
     Args:
-        model: The name of a released model, the folder of a saved one, or a `PFN`.
+        model: The name of a released model, the folder of a saved one, or a `PFN`; by default one for tables of up to
+            ten columns and 200 rows.
         excess_rows: With more training rows than the model was trained for: ``"error"``, ``"subsample"`` takes a
             random part of them, ``"use_all"`` takes all and warns.
         excess_features: With more columns than the model takes: ``"error"``, or ``"select"`` takes those with the
@@ -53,7 +55,7 @@ class PFNRegressor(RegressorMixin, PFNEstimator):
 
     def __init__(
         self,
-        model: str | Path | PFN = "tabular-regression",
+        model: str | Path | PFN = REGRESSION,
         *,
         excess_rows: ExcessRows = "error",
         excess_features: ExcessFeatures = "error",

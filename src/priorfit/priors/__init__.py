@@ -27,6 +27,7 @@ from priorfit.priors.strokes import Strokes as Strokes
 from priorfit.priors.wrappers import Binarized as Binarized
 from priorfit.priors.wrappers import PaddedFeatures as PaddedFeatures
 from priorfit.priors.wrappers import Standardized as Standardized
+from priorfit.priors.wrappers import WeightedFeatures as WeightedFeatures
 
 PRIORS: Mapping[str, type] = MappingProxyType(
     {
@@ -48,6 +49,7 @@ PRIORS: Mapping[str, type] = MappingProxyType(
             MixtureInputs,
             NormalInputs,
             UniformInputs,
+            WeightedFeatures,
             ArchitecturePrior,
             Beta,
             Constant,

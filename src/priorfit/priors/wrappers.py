@@ -1,4 +1,4 @@
-"""Priors made of a prior: labels, unit scale, a varying number of features.
+"""Priors made of a prior: labels, unit scale, a varying number of features, features that count more than others.
 
 No statistic sees the queries. With the dataset's own median as threshold the last label follows from counting the
 others; with its own mean, the last target follows by subtraction. So thresholds and scales come from
@@ -17,6 +17,7 @@ from torch import Tensor
 
 from priorfit.data import Classes, Datasets, Outcome, Real
 from priorfit.errors import InputError
+from priorfit.priors.architectures import GammaRange, Sampler
 from priorfit.priors.conditionals import BinarizedConditional, StandardizedConditional
 from priorfit.priors.inputs import Inputs, RescaledInputs
 from priorfit.priors.mixture import Mixture
@@ -163,6 +164,33 @@ class PaddedFeatures(Wrapper):
         kept = torch.arange(x.shape[-1], device=x.device) < used  # (batch, 1, features)
         inner = self.prior.draw(x * kept)
         return Datasets(inner.x * (self.max_features / used).to(x.dtype), inner.y, inner.conditional)
+
+
+@dataclass(frozen=True)
+class WeightedFeatures(Wrapper):
+    """Features that count more than others: the function sees each multiplied by a weight of its own.
+
+    The weights are drawn for each dataset; the network sees the features as they are, and has to find out which matter
+    (in a Gaussian process: automatic relevance determination). By default they have mean 1 and are often close to 0.
+
+    >>> from priorfit.priors.gaussian_process import GaussianProcess
+    >>> WeightedFeatures(GaussianProcess(num_features=3)).sample(batch_size=4, num_points=10).x.shape
+    torch.Size([4, 10, 3])
+    """
+
+    weights: Sampler = GammaRange(k=(0.5, 0.5), theta=(2.0, 2.0))
+
+    def __post_init__(self) -> None:
+        """Check the fields, and take over what the inner prior says."""
+        if self.weights.range[0] < 0:
+            raise InputError(f"the weights of features must be at least 0; got {self.weights}.")
+        _settle(self)
+
+    def wrapped(self, x: Float[Tensor, "batch all_points features"]) -> Datasets:
+        """See `Wrapper.wrapped`."""
+        weights = self.weights.sample(len(x) * x.shape[-1]).unflatten(0, (len(x), 1, x.shape[-1]))
+        inner = self.prior.draw(x * weights.to(x))
+        return Datasets(x[:, self.prior.num_extra :], inner.y, inner.conditional)
 
 
 def _settle(wrapper: Wrapper, **own: object) -> None:
