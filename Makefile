@@ -4,6 +4,7 @@
 #   make test         lint and the fast tests          make test-slow   the statistical tests of minutes
 #   make lint         format, style, types, imports    make format      put the format right
 #   make setup        all extras and the development tools in .venv
+#   make docs         the documentation site, in docs/_build/html
 #   make studies      the figures of the paper (studies/README.md); hours, and goes on where it was stopped
 
 PYTHON ?= python3
@@ -25,7 +26,7 @@ SOUND := $(shell grep -qsF '$(CURDIR)/$(BIN)/python' $(BIN)/pip \
 	&& grep -qs 'include-system-site-packages = false' $(VENV)/pyvenv.cfg \
 	&& $(BIN)/python -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo yes)
 
-.PHONY: quickstart setup test lint format test-slow studies renew
+.PHONY: quickstart setup test lint format test-slow docs studies renew
 .DEFAULT_GOAL := test
 
 quickstart: $(VENV)/.core
@@ -38,6 +39,9 @@ test: lint
 
 test-slow: setup
 	OMP_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m pytest -n $(WORKERS) -m slow
+
+docs: setup
+	MPLBACKEND=Agg $(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 STUDIES := gp_density gp_gallery neural_process head_ablation gp_nll_vs_n gp_hyper_priors
 studies: setup
