@@ -4,7 +4,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 from torch.distributions import Categorical, MixtureSameFamily, Normal
 
-from priorfit.distributions import NormalMixture
+from priorfit.distributions import NormalMixture, normal_mixture
 from priorfit.seeding import seeded
 
 
@@ -50,6 +50,23 @@ def test_quantiles_in_a_gap_between_components_are_found():
     ppd = NormalMixture(*torch.tensor([[0.0, 0.0], [-1e4, 1e4], [1e-3, 1e-3]]).double())
     levels = torch.tensor([0.5 - 1e-9, 0.5, 0.5 + 1e-9], dtype=torch.float64)
     torch.testing.assert_close(ppd.cdf(ppd.icdf(levels)), levels, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_quantiles_take_few_steps(dtype, monkeypatch):
+    steps = []
+
+    def counted(*arguments):
+        steps.append(1)
+        return mass_and_density(*arguments)
+
+    mass_and_density = normal_mixture._mass_and_density
+    monkeypatch.setattr(normal_mixture, "_mass_and_density", counted)
+    ppd, levels = mixture(50, 10, dtype=dtype), torch.tensor([0.025, 0.25, 0.5, 0.75, 0.975], dtype=dtype)
+    quantiles = ppd.icdf(levels[:, None])
+    assert len(steps) <= 20
+    epsilon = torch.finfo(dtype).eps
+    torch.testing.assert_close(ppd.cdf(quantiles), levels[:, None].expand(5, 50), rtol=0, atol=10 * epsilon)
 
 
 def test_symmetric_mixtures_have_median_zero_and_the_mode_where_they_merge():

@@ -141,27 +141,41 @@ class NormalMixture(Distribution):
 def _root_of_level(mixture: NormalMixture, level: Float[Tensor, "*points"]) -> Float[Tensor, "*points"]:
     """The points below which a mixture has the probabilities ``level``.
 
-    Newton's method, kept within a bracket that begins as the lowest and highest quantile of a component and is halved
-    in every third step at least. Above one half it solves for the probability above, which keeps its digits.
+    Newton's method, kept within a bracket that begins as the lowest and highest quantile of a component; the bracket is
+    halved wherever Newton's step leaves it, or is more than half as long as the step before. Above one half it solves
+    for the probability above, which keeps its digits.
     """
     low, high = _quantile_bracket(mixture, level)
-    lower, sought = level < 0.5, torch.minimum(level, 1 - level)
+    side, sought = torch.where(level < 0.5, 1, -1).to(level.dtype), torch.minimum(level, 1 - level)
     resolution = torch.finfo(level.dtype).eps
     smallest = mixture.scale.amin(-1)
-    point, settled = (low + high) / 2, torch.zeros_like(lower)
-    for step in range(MAX_STEPS):
-        excess = torch.where(lower, mixture.cdf(point) - sought, sought - mixture.survival(point))
+    point, stride, settled = (low + high) / 2, high - low, torch.zeros_like(level, dtype=torch.bool)
+    for _ in range(MAX_STEPS):
+        mass, density = _mass_and_density(mixture, point, side)
+        excess = side * (mass - sought)
         low, high = torch.where(excess <= 0, point, low), torch.where(excess >= 0, point, high)
-        newton = point - excess / mixture.log_prob(point).exp()
-        usable = (newton >= low) & (newton <= high) & (step % 3 != 2)
+        newton = point - excess / density
+        usable = (newton >= low) & (newton <= high) & ((newton - point).abs() <= stride / 2)
         following = torch.where(usable, newton, low + (high - low) / 2)
-        near = (following - point).abs() <= resolution * (point.abs() + smallest)
+        stride = (following - point).abs()
+        # the step is nothing beside the point, or what it mends is nothing beside the rounding of the mass
+        near = (stride <= resolution * (point.abs() + smallest)) | (excess.abs() <= 4 * resolution * sought)
         point = torch.where(settled, point, following)
         settled = settled | near | ~torch.isfinite(point)
         if bool(settled.all()):
             break
     ends = torch.where(level == 0, -torch.inf, torch.inf)
     return torch.where((level == 0) | (level == 1), ends, point)
+
+
+def _mass_and_density(
+    mixture: NormalMixture, point: Float[Tensor, "*points"], side: Float[Tensor, "*points"]
+) -> tuple[Float[Tensor, "*points"], Float[Tensor, "*points"]]:
+    """The probability below each point where ``side`` is 1, above it where it is -1; and the density there."""
+    standardised = side[..., None] * (point[..., None] - mixture.loc) / mixture.scale
+    mass = (mixture.probs * torch.special.ndtr(standardised)).sum(-1)
+    density = (mixture.probs / mixture.scale * (-(standardised**2) / 2).exp()).sum(-1) / math.sqrt(2 * math.pi)
+    return mass, density
 
 
 def _quantile_bracket(
