@@ -1,29 +1,36 @@
-"""One training run of the quickstart's GP with some settings changed, judged by its gap to the exact posterior.
+"""One training run with some settings changed, judged by its gap to the exact posterior.
 
     python benchmarks/pilot.py --minutes 3 --save
     python benchmarks/pilot.py --steps 1200 --set network.width=96 --set data.targets=expected --save
+    python benchmarks/pilot.py --task gp-5d --steps 1000 --set data.batch_size=12 --note "batch 12" --save
 
-The GP is that of `priorfit quickstart` (RBF, lengthscale 0.3, noise 1e-4, up to 24 points). ``--set`` takes any field
-of a recipe by its place, the value as in TOML (``--set network.head='{type="RiemannHead"}'``). The gap is the mean over
-n = 3, 5, 10, 20 on 2,000 datasets each, the same for every pilot, with the expectation over y taken exactly. ``--save``
-adds a row to ``benchmarks/results/pilots.jsonl``. Cost: the budget.
+The task is that of `priorfit quickstart` (GP, RBF, lengthscale 0.3, noise 1e-4, up to 24 points), or ``gp-5d`` (the
+paper's: lengthscale 0.6, noise 1e-4, up to 200 points), ``hyper-1d`` (the hyper-priors of section 5.2, up to 31 points)
+or ``bnn-small`` (section 5.3, no activation, up to 101 points). ``--set`` takes any field of a recipe by its place, the
+value as in TOML (``--set network.head='{type="RiemannHead"}'``); ``--from`` starts from a model of the same network.
+
+The gap is KL(exact || model), the mean over context sizes (`pilot_tasks.py`), on datasets that are the same for every
+pilot, with the expectation over y taken exactly; beside it stands the floor of the head. The truth of the last two
+tasks takes minutes to compute the first time, and is kept in ``build/references``. ``--save`` adds a row to
+``benchmarks/results/pilots.jsonl``, from which `pilots_table.py` makes the table of the docs. Cost: the budget.
 """
 
 import argparse
 import json
-import statistics
 import tomllib
 from typing import Any
 
 import torch
+from pilot_tasks import TASKS, Judgement, judged
 from report import RESULTS
 
-from priorfit import metrics
-from priorfit.baselines.exact import exact
-from priorfit.cli.quickstart import CONTEXT_SIZES, PRIOR, evaluation_tasks
 from priorfit.network import PFN
 from priorfit.provenance import circumstances
 from priorfit.training import Budget, Recipe, recipe_from, train
+from priorfit.zoo import load
+
+LARGEST_ERROR = 0.002
+"""Nats: the standard error of a gap that two pilots may be compared by."""
 
 
 def changed(recipe: Recipe, changes: list[str]) -> Recipe:
@@ -42,35 +49,62 @@ def changed(recipe: Recipe, changes: list[str]) -> Recipe:
     return recipe_from(description)
 
 
-def gaps(model: PFN, num_datasets: int) -> dict[int, metrics.Estimate]:
-    """The gap at each context size, on datasets that no training sees."""
-    reference = exact(PRIOR)
-    assert reference is not None
-    return {size: metrics.gap(model, reference, evaluation_tasks(size, num_datasets, seed=0)) for size in CONTEXT_SIZES}
+def row_of(recipe: Recipe, model: PFN, found: Judgement) -> dict[str, Any]:
+    """All that is known of a pilot, as plain data."""
+    row: dict[str, Any] = {
+        "budget": vars(recipe.budget),
+        "targets": recipe.data.targets,
+        "training": {name: model.card.training[name] for name in ("steps", "datasets", "seconds")},
+        "gap": found.gap.mean,
+        "half_width": found.gap.half_width,
+        "floor": found.floor.mean,
+    }
+    row["gaps"] = {size: [each.mean, each.half_width] for size, each in found.gaps.items()}
+    row["floors"] = {size: [each.mean, each.half_width] for size, each in found.floors.items()}
+    return row
 
 
-def main() -> None:
-    """Train, judge, print, and keep the row."""
+def tell(found: Judgement, row: dict[str, Any]) -> None:
+    """Print what a reader of the log wants to know."""
+    error = found.gap.half_width / 1.96
+    print(f"gap {found.gap.mean:z.4f} ± {found.gap.half_width:.4f}, floor of the head {found.floor.mean:z.4f}")
+    for size, gap in found.gaps.items():
+        print(f"  n = {size:<4} gap {gap.mean:z.4f} ± {gap.half_width:.4f}, floor {found.floors[size].mean:z.4f}")
+    print(row["training"], row["targets"], *row["changes"])
+    if error > LARGEST_ERROR:
+        print(f"The standard error is {error:.4f}, above {LARGEST_ERROR}: judge by more --datasets.")
+
+
+def parsed() -> argparse.Namespace:
+    """The options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--task", choices=list(TASKS), default="quickstart")
     parser.add_argument("--minutes", type=float, default=None)
     parser.add_argument("--steps", type=int, default=None)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
-    parser.add_argument("--datasets", type=int, default=2_000, help="datasets of each context size to judge by")
+    parser.add_argument("--datasets", type=int, default=None, help="datasets of each context size to judge by")
     parser.add_argument("--set", action="append", default=[], metavar="PLACE=VALUE")
+    parser.add_argument("--from", dest="start", default=None, metavar="MODEL", help="a name or a folder")
+    parser.add_argument("--note", default="", help="what was changed, in words, for the table")
     parser.add_argument("--save", action="store_true", help="add a row to benchmarks/results/pilots.jsonl")
-    arguments = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Train, judge, print, and keep the row."""
+    arguments = parsed()
     torch.set_num_threads(arguments.threads)
+    task = TASKS[arguments.task]
     budget = Budget(minutes=arguments.minutes, steps=arguments.steps)
-    recipe = changed(Recipe(PRIOR, num_points=24, budget=budget, seed=arguments.seed), arguments.set)
-    model = train(recipe)
-    found = gaps(model, arguments.datasets)
-    mean = statistics.fmean(gap.mean for gap in found.values())
-    training = {name: model.card.training[name] for name in ("steps", "datasets", "seconds")}
-    print(f"{mean:.4f}", {size: str(gap) for size, gap in found.items()}, training, *arguments.set)
+    recipe = Recipe(task.prior, num_points=task.num_points, budget=budget, seed=arguments.seed)
+    recipe = changed(recipe, arguments.set)
+    model = train(recipe, start=None if arguments.start is None else load(arguments.start))
+    found = judged(model, task, arguments.datasets or task.num_datasets)
+    about = {"task": arguments.task, "changes": arguments.set, "start": arguments.start, "note": arguments.note}
+    row = about | row_of(recipe, model, found)
+    tell(found, row)
     if arguments.save:
-        row = {"changes": arguments.set, "budget": vars(budget), "gap": mean, "training": training}
-        row["gaps"] = {size: [gap.mean, gap.half_width] for size, gap in found.items()}
         RESULTS.mkdir(exist_ok=True)
         with (RESULTS / "pilots.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps(row | circumstances(arguments.seed)) + "\n")

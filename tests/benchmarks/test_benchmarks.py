@@ -2,25 +2,15 @@ import json
 import runpy
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 RUNS = [["training_step", "--alone"], ["predict_latency"], ["prior_sampling"], ["baseline_cost"]]
-
-
-@pytest.fixture(autouse=True)
-def benchmarks_on_the_path(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    threads = torch.get_num_threads()
-    monkeypatch.syspath_prepend(str(FOLDER))
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture
@@ -94,20 +84,3 @@ def test_every_benchmark_is_in_the_index() -> None:
     index = (FOLDER / "README.md").read_text(encoding="utf-8")
     for script in FOLDER.glob("*.py"):
         assert f"`{script.name}`" in index, f"{script.name} is not in benchmarks/README.md."
-
-
-def test_a_pilot_trains_with_its_changes_and_prints_the_gap(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    changes = [
-        "--set",
-        "network.width=16",
-        "--set",
-        'network.head={type="NormalHead"}',
-        "--set",
-        "data.targets=expected",
-    ]
-    monkeypatch.setattr(sys, "argv", ["pilot", "--steps=2", "--threads=1", "--datasets=20", *changes])
-    runpy.run_path(str(FOLDER / "pilot.py"), run_name="__main__")
-    printed = capsys.readouterr().out
-    assert "'steps': 2" in printed and "network.width=16" in printed
