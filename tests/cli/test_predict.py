@@ -153,3 +153,22 @@ def test_a_wrong_option_is_one_line_and_a_failure_that_leaves_the_table_alone(
     assert err.startswith("error: ") and err.count("\n") == 1
     assert message in err
     assert data.read_text() == DATA
+
+
+def test_a_picture_of_the_answer_can_be_asked_for(
+    model: str, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    picture = data.with_name("answer.png")
+    assert predict(monkeypatch, model, data, "--plot", picture) == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    out, err = capsys.readouterr()
+    assert out.startswith("row,x,mean") and err == ""
+
+
+def test_a_picture_without_a_known_ending_is_refused_before_the_work(
+    model: str, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert predict(monkeypatch, model, data, "--plot", data.with_name("answer.xyz")) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "its name must end in one of" in err and "png" in err

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 
 from priorfit.errors import InputError
-from priorfit.plots import plot_gap
+from priorfit.plots import plot_gap, plot_nll
 
 
 def rows(label: str | None = None, sizes: tuple[int, ...] = (20, 3, 5)) -> list[dict[str, Any]]:
@@ -61,3 +61,17 @@ def test_rows_that_cannot_be_drawn_are_refused() -> None:
         plot_gap([{"n": 3, "gap": 0.1}])
     with pytest.raises(InputError, match="low <= gap <= high"):
         plot_gap([{"n": 3, "gap": 0.1, "low": 0.2, "high": 0.3}])
+
+
+def test_nll_is_drawn_as_given_and_without_a_line_at_zero() -> None:
+    ax = plot_nll([{"n": n, "nll": -n / 10, "low": -n / 5, "high": 0.0, "label": "PFN"} for n in (4, 2)])
+    (curve,) = curves(ax)
+    assert list(curve.lines[0].get_ydata()) == [-0.2, -0.4]
+    assert ax.get_ylabel() == "NLL (nats)"
+    with pytest.raises(InputError, match="one lacks nll"):
+        plot_nll(rows())
+
+
+def test_curves_that_lie_on_each_other_differ_in_their_lines() -> None:
+    first, second = (curve.lines[0] for curve in curves(plot_gap(rows("one") + rows("other"))))
+    assert not first.is_dashed() and second.is_dashed()

@@ -10,22 +10,36 @@ from rich.markup import escape
 from priorfit.checkpoint import write_atomically
 from priorfit.cli.terminal import errors
 from priorfit.errors import InputError, OutsideTrainingWarning
-from priorfit.tables import QUANTILES, checked_levels, is_number, predict_table, read_table, split_table, table_text
+from priorfit.network import PFN
+from priorfit.tables import (
+    QUANTILES,
+    Question,
+    checked_levels,
+    is_number,
+    predict_table,
+    read_table,
+    split_table,
+    table_text,
+)
 from priorfit.zoo import load
 
 
-def predict(
+def predict(  # noqa: PLR0913  one argument an option
     model: Annotated[str, typer.Argument(help="A released model's name, or the folder of a saved one.")],
     data: Annotated[Path, typer.Argument(metavar="DATA.CSV", help="A CSV file with a header.")],
     target: Annotated[str | None, typer.Option(help="The target column; by default the last.")] = None,
     quantiles: Annotated[str, typer.Option(help="Which quantiles of a real target.")] = ",".join(map(str, QUANTILES)),
     layout: Annotated[Literal["csv", "json"], typer.Option("--format", help="The form of the answer.")] = "csv",
     out: Annotated[Path | None, typer.Option(help="Write to this file, not to the terminal.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Also draw the answer: a file such as answer.png or .pdf.")] = None,
 ) -> None:
     """Predict the rows of a CSV file whose target is empty; the other rows are the context."""
     levels = quantile_levels(quantiles)
-    if out is not None:
-        check_out(out, data)
+    for file in (out, plot):
+        if file is not None:
+            check_out(file, data)
+    if plot is not None:
+        check_plot(plot)
     table, network = read_table(data), load(model)
     question = split_table(table, network.task, target)
     if not len(question.context_y):
@@ -33,6 +47,8 @@ def predict(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", OutsideTrainingWarning)
         rows = predict_table(network, question, levels)
+        if plot is not None:
+            draw_answer(network, question, plot)
     for warning in caught:
         note(str(warning.message))
     text = table_text(rows, layout)
@@ -40,6 +56,23 @@ def predict(
         typer.echo(text, nl=False)
     else:
         write_atomically(out, text)
+
+
+def check_plot(file: Path) -> None:
+    """Refuse a picture that cannot be drawn before the work, not behind it: its extra is missing, or its format."""
+    from priorfit.plots.canvas import picture_format
+
+    picture_format(file)
+
+
+def draw_answer(model: PFN, question: Question, file: Path) -> None:
+    """Draw the answer to a file."""
+    from priorfit.plots import plot_answer
+    from priorfit.plots.canvas import save_picture, unkept_axis
+
+    asked = (question.context_x, question.context_y, question.query_x)
+    ax = plot_answer(model, *asked, labels=question.query_numbers, ax=unkept_axis(7.2, 4.2))
+    save_picture(ax, file)
 
 
 def note(message: str) -> None:

@@ -13,3 +13,5 @@ from priorfit.metrics.nll import divergence as divergence
 from priorfit.metrics.nll import floor as floor
 from priorfit.metrics.nll import gap as gap
 from priorfit.metrics.nll import nll as nll
+from priorfit.metrics.sizes import gap_rows as gap_rows
+from priorfit.metrics.sizes import nll_rows as nll_rows

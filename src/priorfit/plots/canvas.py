@@ -2,12 +2,14 @@
 
 import io
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from jaxtyping import Float, Num
 from torch import Tensor
 from torch.distributions import Distribution
 
+from priorfit.checkpoint import write_atomically
 from priorfit.errors import InputError, ShapeError
 from priorfit.extras import needs_extra
 from priorfit.predictor import Predictor
@@ -54,6 +56,23 @@ def as_png(ax: Axes, dpi: int = 110) -> bytes:
     assert figure is not None
     figure.savefig(buffer, format="png", dpi=dpi)
     return buffer.getvalue()
+
+
+def picture_format(path: Path) -> str:
+    """The format that a file's name asks for, such as png; refused where matplotlib knows none."""
+    known = sorted(FigureCanvasAgg.get_supported_filetypes())
+    if path.suffix[1:].lower() not in known:
+        raise InputError(f"cannot draw {path}: its name must end in one of {', '.join(known)}; got {path.suffix!r}.")
+    return path.suffix[1:].lower()
+
+
+def save_picture(ax: Axes, path: Path, dpi: int = 130) -> None:
+    """Write the figure of an axis to a file, whole or not at all."""
+    buffer = io.BytesIO()
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    figure.savefig(buffer, format=picture_format(path), dpi=dpi)
+    write_atomically(path, buffer.getvalue())
 
 
 def legend_above(ax: Axes, columns: int) -> None:

@@ -14,7 +14,9 @@ with needs_extra("plots"):
 
 Row = Mapping[str, Any]
 
-_COLUMNS = ("n", "gap", "low", "high")
+COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
+LINES = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (6, 1.5, 1.5, 1.5)))
+"""Curves that lie on each other are seen both."""
 
 
 def plot_gap(rows: Sequence[Row], *, ax: Axes | None = None) -> Axes:
@@ -22,26 +24,47 @@ def plot_gap(rows: Sequence[Row], *, ax: Axes | None = None) -> Axes:
 
     Args:
         rows: One mapping for each point: ``n``, ``gap``, the ends ``low`` and ``high`` of the gap's interval, and
-            ``label`` where several curves are to be told apart.
+            ``label`` where several curves are to be told apart. `metrics.gap_rows` makes them.
         ax: Where to draw it; a new figure if not given.
 
     >>> ax = plot_gap([{"n": 3, "gap": 0.1, "low": 0.08, "high": 0.12}, {"n": 10, "gap": 0.2, "low": 0.1, "high": 0.3}])
     >>> ax.get_xlabel()
     'context points n'
     """
-    curves = _curves(rows)
+    curves = _curves(rows, "gap")
     ax = axis_or_new(ax)
     ax.axhline(0.0, color=BLACK, linewidth=1.0, linestyle=(0, (1, 2)), label="exact")
-    for (label, points), color, marker in zip(
-        curves.items(), cycle((BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)), cycle("osD^vP"), strict=False
-    ):
-        n, gap, low, high = ([point[column] for point in points] for column in _COLUMNS)
-        ends = [[g - end for g, end in zip(gap, low, strict=True)], [end - g for g, end in zip(gap, high, strict=True)]]
-        ax.errorbar(
-            n, gap, yerr=ends, label=label, color=color, marker=marker, markersize=6, linewidth=1.6, capsize=3.5
-        )
-    _scale_of_sizes(ax, sorted({row["n"] for row in rows}))
-    ax.set(xlabel="context points n", ylabel="gap to exact NLL (nats)")
+    return _draw_curves(ax, curves, "gap", ylabel="gap to exact NLL (nats)")
+
+
+def plot_nll(rows: Sequence[Row], *, ax: Axes | None = None) -> Axes:
+    """Draw the negative log likelihood of one or more predictors against n, each with its interval.
+
+    Args:
+        rows: One mapping for each point: ``n``, ``nll``, the ends ``low`` and ``high`` of its interval, and ``label``
+            where several curves are to be told apart. `metrics.nll_rows` makes them for any predictors.
+        ax: Where to draw it; a new figure if not given.
+
+    >>> import priorfit as pf
+    >>> gp = pf.GaussianProcess(lengthscale=0.6)
+    >>> rows = pf.metrics.nll_rows({"exact": pf.exact(gp)}, gp, context_sizes=[1, 4], num_datasets=20)
+    >>> plot_nll(rows).get_ylabel()
+    'NLL (nats)'
+    """
+    curves = _curves(rows, "nll")
+    return _draw_curves(axis_or_new(ax), curves, "nll", ylabel="NLL (nats)")
+
+
+def _draw_curves(ax: Axes, curves: dict[str, list[Row]], column: str, ylabel: str) -> Axes:
+    styles = zip(cycle(COLOURS), cycle("osD^vP"), cycle(LINES), strict=False)
+    for (label, points), (color, marker, line) in zip(curves.items(), styles, strict=False):
+        n, value, low, high = ([point[name] for point in points] for name in ("n", column, "low", "high"))
+        below = [middle - end for middle, end in zip(value, low, strict=True)]
+        above = [end - middle for middle, end in zip(value, high, strict=True)]
+        style = {"color": color, "marker": marker, "markersize": 6, "linestyle": line, "linewidth": 1.6, "capsize": 3.5}
+        ax.errorbar(n, value, yerr=[below, above], label=label, **style)
+    _scale_of_sizes(ax, sorted({row["n"] for points in curves.values() for row in points}))
+    ax.set(xlabel="context points n", ylabel=ylabel)
     ax.grid(axis="y", color="0.9")
     ax.set_axisbelow(True)
     tidy(ax)
@@ -49,18 +72,19 @@ def plot_gap(rows: Sequence[Row], *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _curves(rows: Sequence[Row]) -> dict[str, list[Row]]:
+def _curves(rows: Sequence[Row], column: str) -> dict[str, list[Row]]:
     """The rows of each label, by n."""
     if not rows:
         raise InputError("There is nothing to draw: rows is empty.")
+    columns = ("n", column, "low", "high")
     curves: dict[str, list[Row]] = {}
     for row in rows:
-        missing = [column for column in _COLUMNS if column not in row]
+        missing = [name for name in columns if name not in row]
         if missing:
-            raise InputError(f"Each row must have {', '.join(_COLUMNS)}; one lacks {', '.join(missing)}: {dict(row)}.")
-        if not row["low"] <= row["gap"] <= row["high"]:
-            raise InputError(f"Each row must have low <= gap <= high; got {dict(row)}.")
-        curves.setdefault(row.get("label", "gap with 95% interval"), []).append(row)
+            raise InputError(f"Each row must have {', '.join(columns)}; one lacks {', '.join(missing)}: {dict(row)}.")
+        if not row["low"] <= row[column] <= row["high"]:
+            raise InputError(f"Each row must have low <= {column} <= high; got {dict(row)}.")
+        curves.setdefault(row.get("label", f"{column} with 95% interval"), []).append(row)
     return {label: sorted(points, key=lambda row: row["n"]) for label, points in curves.items()}
 
 

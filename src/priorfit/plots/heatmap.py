@@ -3,8 +3,9 @@
 import torch
 from jaxtyping import Float, Num
 from torch import Tensor
-from torch.distributions import Distribution
+from torch.distributions import Bernoulli, Categorical, Distribution
 
+from priorfit.distributions.class_probabilities import class_probs
 from priorfit.errors import InputError
 from priorfit.extras import needs_extra
 from priorfit.plots.canvas import Slice, axis_or_new, quantile, slice_of
@@ -28,7 +29,8 @@ def plot_density(
 ) -> Axes:
     """Draw the density p(y | x, context) over one feature as a heat map, and the context.
 
-    The colours follow a root of the density, so that broad and narrow places are seen at once.
+    Of classes, each is a row coloured by its probability. For reals the colours follow a root of the density, so that
+    broad and narrow places are seen at once.
 
     Args:
         predictor: The one whose belief is drawn.
@@ -47,26 +49,41 @@ def plot_density(
     """
     dataset = slice_of(context_x, context_y, query_range)
     ppd = dataset.predict(predictor)
-    low, high = value_range or _values_of_interest(ppd, dataset)
-    if not low < high:
-        raise InputError(f"value_range must be (low, high) with low < high; got ({low}, {high}).")
-    values = torch.linspace(low, high, NUM_VALUES, dtype=context_x.dtype, device=context_x.device)
+    is_real = not isinstance(ppd, Bernoulli | Categorical)
+    values = _values(ppd, dataset, value_range) if is_real else _labels(ppd)
     # One row after the other: a distribution of a thousand buckets would otherwise need gigabytes.
     density = torch.stack([ppd.log_prob(value.expand(ppd.batch_shape)).exp() for value in values])  # (value, query)
     ax = axis_or_new(ax)
     mesh = ax.pcolormesh(
         *(axis.cpu().numpy() for axis in (dataset.query_x[:, 0], values, density.detach())),
-        norm=PowerNorm(0.4, vmin=0.0, vmax=_top(density)),
+        norm=PowerNorm(0.4, vmin=0.0, vmax=_top(density)) if is_real else PowerNorm(1.0, vmin=0.0, vmax=1.0),
         cmap="viridis",
         shading="nearest",
         rasterized=True,
     )
-    bar = ax.figure.colorbar(mesh, ax=ax, extend="max", pad=0.02)
-    bar.set_label("density p(y | x, context)")
+    bar = ax.figure.colorbar(mesh, ax=ax, extend="max" if is_real else "neither", pad=0.02)
+    bar.set_label("density p(y | x, context)" if is_real else "probability p(y | x, context)")
     bar.outline.set_visible(False)
     dataset.draw_context(ax)
-    ax.set(xlabel="x", ylabel="y", ylim=(low, high))
+    ax.set(xlabel="x", ylabel="y" if is_real else "class")
+    if is_real:
+        ax.set_ylim(values[0].item(), values[-1].item())
+    else:
+        ax.set_yticks(values.tolist())
     return ax
+
+
+def _values(ppd: Distribution, dataset: Slice, value_range: tuple[float, float] | None) -> Float[Tensor, " value"]:
+    """Where the density of a real target is drawn."""
+    low, high = value_range or _values_of_interest(ppd, dataset)
+    if not low < high:
+        raise InputError(f"value_range must be (low, high) with low < high; got ({low}, {high}).")
+    return torch.linspace(low, high, NUM_VALUES, dtype=dataset.query_x.dtype, device=dataset.query_x.device)
+
+
+def _labels(ppd: Distribution) -> Float[Tensor, " value"]:
+    probs = class_probs(ppd)
+    return torch.arange(probs.shape[-1], dtype=probs.dtype, device=probs.device)
 
 
 def _values_of_interest(ppd: Distribution, dataset: Slice) -> tuple[float, float]:

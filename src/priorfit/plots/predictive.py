@@ -2,9 +2,11 @@
 
 from jaxtyping import Float, Num
 from torch import Tensor
+from torch.distributions import Bernoulli, Categorical
 
 from priorfit.extras import needs_extra
 from priorfit.plots.canvas import BLUE, SKY, VERMILION, Slice, axis_or_new, legend_above, quantile, slice_of, tidy
+from priorfit.plots.class_curves import draw_probabilities
 from priorfit.predictor import Predictor
 
 with needs_extra("plots"):
@@ -20,7 +22,7 @@ def plot_predictive(
     query_range: tuple[float, float] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw mean, 50 % and 95 % intervals over one feature, and the context.
+    """Draw mean, 50 % and 95 % intervals over one feature, and the context; of classes, their probabilities.
 
     Args:
         predictor: The one whose belief is drawn as bands.
@@ -39,16 +41,22 @@ def plot_predictive(
     ('x', 'y')
     """
     dataset = slice_of(context_x, context_y, query_range)
+    ppd = dataset.predict(predictor)
     ax = axis_or_new(ax)
+    draw = draw_probabilities if isinstance(ppd, Bernoulli | Categorical) else _draw_intervals
+    draw(ax, dataset, predictor, reference)
+    ax.margins(x=0.02)
+    tidy(ax)
+    legend_above(ax, columns=4 if reference is None else 3)
+    return ax
+
+
+def _draw_intervals(ax: Axes, dataset: Slice, predictor: Predictor, reference: Predictor | None) -> None:
     dataset.draw_context(ax)
     _draw_bands(ax, dataset, predictor)
     if reference is not None:
         _draw_limits(ax, dataset, reference)
     ax.set(xlabel="x", ylabel="y")
-    ax.margins(x=0.02)
-    tidy(ax)
-    legend_above(ax, columns=4 if reference is None else 3)
-    return ax
 
 
 def _draw_bands(ax: Axes, dataset: Slice, predictor: Predictor) -> None:
