@@ -13,7 +13,7 @@ from priorfit.errors import InputError, RecipeError, UnknownModelError
 from priorfit.network import PFN, ModelCard, NetworkSettings, Task
 from priorfit.zoo import names
 
-COMMANDS = ("quickstart", "train", "predict", "models")
+COMMANDS = ("quickstart", "train", "predict", "models", "verify")
 RECIPE = """
 name = "waves"
 num_points = 10
@@ -51,6 +51,24 @@ def test_the_help_lists_every_command(monkeypatch: pytest.MonkeyPatch, capsys: p
     assert exit_code(monkeypatch, "--help") == 0
     out = capsys.readouterr().out
     assert all(command in out for command in COMMANDS)
+
+
+def completed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
+    """What the Tab key behind the last word offers in bash."""
+    monkeypatch.setenv("_PRIORFIT_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", " ".join(words))
+    monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
+    assert exit_code(monkeypatch) == 0
+    return capsys.readouterr().out.split()
+
+
+def test_the_shell_completes_commands_options_and_models(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert completed(monkeypatch, capsys, "priorfit", "pred") == ["predict"]
+    assert completed(monkeypatch, capsys, "priorfit", "predict", "--plo") == ["--plot"]
+    assert completed(monkeypatch, capsys, "priorfit", "verify", "gp-rbf-1d-s") == ["gp-rbf-1d-short"]
+    assert set(completed(monkeypatch, capsys, "priorfit", "predict", "gp-rbf")) >= {"gp-rbf-1d", "gp-rbf-1d-short"}
 
 
 def test_version_prints_the_version(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

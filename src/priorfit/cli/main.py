@@ -17,6 +17,8 @@ from priorfit.errors import PriorfitError
 
 app = typer.Typer(
     help="Turn any prior you can sample from into a network that does Bayesian inference in one forward pass.",
+    epilog="Begin with: priorfit quickstart. More on a command: priorfit COMMAND --help. "
+    "Completion by the Tab key: priorfit --install-completion, then open a new shell.",
     pretty_exceptions_enable=False,
 )
 for command in (quickstart, train, predict, models, verify):
@@ -49,7 +51,7 @@ def run() -> None:
     is_debug = "--debug" in sys.argv
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]  # before or behind the command
     try:
-        sys.exit(app(arguments or ["--help"], standalone_mode=False))
+        sys.exit(app(arguments or ["--help"], prog_name="priorfit", standalone_mode=False))
     except (PriorfitError, OSError, MemoryError, UsageError) as error:
         if is_debug:
             raise

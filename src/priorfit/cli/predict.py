@@ -8,6 +8,7 @@ import typer
 from rich.markup import escape
 
 from priorfit.checkpoint import write_atomically
+from priorfit.cli.arguments import ModelName
 from priorfit.cli.terminal import errors
 from priorfit.errors import InputError, OutsideTrainingWarning
 from priorfit.network import PFN
@@ -25,7 +26,7 @@ from priorfit.zoo import load
 
 
 def predict(  # noqa: PLR0913  one argument an option
-    model: Annotated[str, typer.Argument(help="A released model's name, or the folder of a saved one.")],
+    model: ModelName,
     data: Annotated[Path, typer.Argument(metavar="DATA.CSV", help="A CSV file with a header.")],
     target: Annotated[str | None, typer.Option(help="The target column; by default the last.")] = None,
     quantiles: Annotated[str, typer.Option(help="Which quantiles of a real target.")] = ",".join(map(str, QUANTILES)),

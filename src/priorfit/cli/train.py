@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from priorfit import training
+from priorfit.cli.arguments import beginning_with
 from priorfit.cli.terminal import answers, errors, readable_interruption
 from priorfit.training.displays import display_for
 from priorfit.zoo import load
@@ -15,7 +16,10 @@ def train(  # noqa: PLR0913  one argument an option
     recipe: Annotated[Path, typer.Argument(help="A TOML file; recipes/ holds those of the released models.")],
     folder: Annotated[Path | None, typer.Option(help="The run's folder; by default runs/NAME.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")] = False,
-    start: Annotated[str | None, typer.Option("--from", help="Start from a model's weights: a name or a path.")] = None,
+    start: Annotated[
+        str | None,
+        typer.Option("--from", help="Start from a model's weights: a name or a path.", autocompletion=beginning_with),
+    ] = None,
     device: Annotated[str | None, typer.Option(help="Such as cpu or cuda:1.")] = None,
     checkpoint_seconds: Annotated[float, typer.Option(help="How often the run is saved.")] = 120.0,
     workers: Annotated[int, typer.Option(help="Background processes that draw the prior; 0: this one does.")] = 0,

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from priorfit.cli.arguments import ModelName
 from priorfit.cli.terminal import answers
 from priorfit.verify import verify as examine
 from priorfit.zoo import load
@@ -14,7 +15,7 @@ COLOURS = {"good": "green", "doubtful": "yellow", "bad": "red", "not checked": "
 
 
 def verify(
-    model: Annotated[str, typer.Argument(help="A released model's name, or the folder of a saved one.")],
+    model: ModelName,
     sizes: Annotated[list[int] | None, typer.Option("--n", help="A context size; may be given several times.")] = None,
     datasets: Annotated[int, typer.Option(help="Datasets for each context size.")] = 2000,
     seed: Annotated[int, typer.Option(help="Of the datasets.")] = 0,

@@ -1,0 +1,24 @@
+"""Arguments that several commands share."""
+
+from typing import Annotated
+
+import typer
+
+from priorfit.zoo import names
+
+
+def beginning_with(start: str) -> list[str]:
+    """The released models whose names begin so; for shell completion, which offers files besides.
+
+    >>> beginning_with("gp-rbf-1d-s")
+    ['gp-rbf-1d-short']
+    """
+    return [name for name in names() if name.startswith(start)]
+
+
+ModelName = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL", help="A released model's name, or the folder of a saved one.", autocompletion=beginning_with
+    ),
+]
