@@ -1,0 +1,68 @@
+"""What a model is measured against: the exact posterior, or what comes closest to it for its prior."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+from torch.distributions import Distribution
+
+from priorfit.baselines.collapsed_bnn import CollapsedBNN
+from priorfit.baselines.exact import exact
+from priorfit.data import Batch
+from priorfit.predictor import Predictor
+from priorfit.priors import BayesianNetwork, Prior
+
+CONTEXT_SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
+SEED = 1
+"""Of references that sample."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The truth about datasets, and how much of it can be paid for."""
+
+    name: str
+    answer: Callable[[Batch], tuple[Distribution, dict[str, float]]]
+    """The predictive of all queries, and what is to be known about it."""
+    num_datasets: int
+    sizes: tuple[int, ...] = CONTEXT_SIZES
+
+
+def reference_of(prior: Prior) -> Reference:
+    """The best that is known for a prior."""
+    closed = exact(prior)
+    if closed is not None:
+        return Reference("exact", partial(predicted, closed), 2_000)
+    if not isinstance(prior, BayesianNetwork):
+        raise SystemExit("this model's prior has no exact answer to measure against.")
+    if prior.activation is None:
+        return Reference("CollapsedBNN", partial(collapsed, prior), 500)
+    return Reference("long run of NUTS", partial(sampled, prior), 20, sizes=(100,))
+
+
+def predicted(predictor: Predictor, tasks: Batch) -> tuple[Distribution, dict[str, float]]:
+    """What a predictor says."""
+    return predictor.condition(tasks.context_x, tasks.context_y).predict(tasks.query_x), {}
+
+
+def collapsed(prior: BayesianNetwork, tasks: Batch) -> tuple[Distribution, dict[str, float]]:
+    """`CollapsedBNN`, with the Monte Carlo error of the mean NLL (one standard deviation)."""
+    posterior = CollapsedBNN(prior, seed=SEED).condition(tasks.context_x, tasks.context_y)
+    error = posterior.standard_error(tasks.query_x, tasks.query_y)
+    return posterior.predict(tasks.query_x), {"standard_error": error}
+
+
+def sampled(prior: BayesianNetwork, tasks: Batch) -> tuple[Distribution, dict[str, float]]:
+    """Four chains of NumPyro's NUTS, with the largest R-hat of all queries: a minute for each dataset."""
+    from priorfit.baselines.long_nuts_bnn import long_chains, long_run  # the extra is needed by these models alone
+
+    odds, r_hats = [], []
+    for index in range(len(tasks.query_y)):
+        parts = (getattr(tasks, name)[index] for name in ("context_x", "context_y", "query_x", "query_y"))
+        one = Batch(*parts)
+        posterior = long_run(long_chains(prior, SEED), one)
+        odds.append(posterior.predict(one.query_x).logits)
+        r_hats.append(float(posterior.r_hat(one.query_x).max()))
+        print(f"dataset {index + 1} of {len(tasks.query_y)}: R-hat {r_hats[-1]:.4f}", flush=True)
+    return torch.distributions.Bernoulli(logits=torch.stack(odds)), {"largest_r_hat": max(r_hats)}

@@ -1,0 +1,81 @@
+import dataclasses
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import priorfit as pf
+from priorfit.data import Classes
+from priorfit.network import NetworkSettings
+from priorfit.priors import Prior
+from priorfit.training import Budget, Recipe, train
+
+TINY_BNN = pf.BayesianNetwork(num_features=2, hidden=(3,), outcome=Classes(2))
+
+
+@pytest.fixture(autouse=True)
+def benchmarks_on_the_path(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
+    yield
+
+
+def trained(prior: Prior, name: str):
+    network = NetworkSettings(width=16, layers=1, heads=2, feedforward=16)
+    return train(Recipe(prior, num_points=6, budget=Budget(steps=1), name=name, network=network))
+
+
+@pytest.mark.parametrize(
+    ("prior", "reference", "columns"),
+    [
+        (pf.GaussianProcess(), "exact", ["gap", "floor"]),
+        (TINY_BNN, "CollapsedBNN", ["accuracy", "standard error"]),
+    ],
+    ids=["reals", "classes"],
+)
+def test_a_release_has_its_numbers_on_its_card(
+    prior: Prior,
+    reference: str,
+    columns: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    import release  # pyright: ignore[reportMissingImports]
+
+    trained(prior, "tiny").save(tmp_path / "run")
+    monkeypatch.setattr(release, "FOLDER", tmp_path)
+    monkeypatch.setattr(release, "load", lambda name: pf.network.load_pfn(tmp_path / name))
+    monkeypatch.setattr(sys, "argv", ["release", "run", "--datasets=8", "--release"])
+    release.main()
+    printed = capsys.readouterr().out
+    for word in (reference, *columns):
+        assert word in printed
+    measured = pf.network.load_pfn(tmp_path / "tiny").card.measured
+    assert measured["reference"] == reference and measured["num_datasets"] == 8
+    assert [row["n"] for row in measured["rows"]] == [1, 2, 5]
+    assert all(row["gap"][0] > 0 for row in measured["rows"])
+
+
+def test_a_network_with_an_activation_is_measured_against_long_runs(monkeypatch: pytest.MonkeyPatch):
+    import release_truth  # pyright: ignore[reportMissingImports]
+
+    from priorfit.baselines import long_nuts_bnn
+    from priorfit.baselines.nuts_bnn import NutsBNN
+
+    prior = dataclasses.replace(TINY_BNN, activation="tanh")
+    monkeypatch.setattr(
+        long_nuts_bnn, "long_chains", lambda prior, seed: NutsBNN(prior, 1_000, num_warmup=2, backend="pyro", seed=seed)
+    )
+    monkeypatch.setattr(long_nuts_bnn.long_run, "__defaults__", ((4,), 1.01))
+    tasks = prior.sample(2, 9).split(5)
+    truth, remarks = release_truth.reference_of(prior).answer(tasks)
+    assert truth.batch_shape == (2, 4)
+    assert remarks["largest_r_hat"] > 0
+
+
+def test_a_prior_without_any_answer_is_refused():
+    import release_truth  # pyright: ignore[reportMissingImports]
+
+    with pytest.raises(SystemExit, match="no exact answer"):
+        release_truth.reference_of(pf.HyperGaussianProcess())
