@@ -1,0 +1,281 @@
+"""Figure 5: Bayesian neural networks, time against accuracy: a PFN beside SVI and NUTS, and beside the truth.
+
+    python studies/bnn_time_vs_nll.py
+
+Claims to test: the released ``bnn-small`` and ``bnn-large`` come within 0.005 nats of the truth, ``bnn-small-tanh`` and
+``bnn-large-tanh`` too; to come within 0.01 nats of it SVI takes 1,000 times its time, and NUTS by Pyro 10,000 times.
+The paper: PFN 0.2507 (small) and 0.1071 (large) in 0.011 s on a GPU; SVI at best 0.2524 and 0.1242 in 402 and 1,600 s;
+NUTS 0.2536 in 442 s, and on the large network 0.1013 in 656 s, below the PFN. It has no truth and no accuracy.
+100 datasets of 100 revealed points and 200 queries; costly budgets see fewer, always the first ones. The prior is that
+of the authors' code, without activation, and the same with tanh. The truth is `CollapsedBNN` without activation, and
+with tanh four chains of NumPyro's NUTS, as long as the probabilities of all queries need for an R-hat of 1.01.
+Seconds are those of one thread, without compiling: of the process or of the clock, whichever are fewer, so that other
+work on the machine does not count. NUTS by Pyro and SVI with learning rate 0.001 are the paper's; NumPyro
+and the learning rate 0.01 are faster. Cost on one core: five hours, most of it Pyro and the truth for tanh.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from statistics import median
+from typing import Any, Literal
+
+import torch
+from bnn_results import COLLAPSED, LONG_RUN, PFN, draw, tell
+from jaxtyping import Float
+from models import Entrant, Released, Trained, present
+from study import Row, Setup, Study
+from torch import Tensor
+from torch.distributions import Bernoulli, Distribution
+
+from priorfit.baselines import CollapsedBNN
+from priorfit.baselines.long_nuts_bnn import LENGTHS, long_chains, long_run
+from priorfit.baselines.nuts_bnn import NutsBNN
+from priorfit.baselines.svi_bnn import SviBNN
+from priorfit.data import Batch
+from priorfit.errors import TimeLimitError
+from priorfit.metrics import divergence
+from priorfit.network import Model, NetworkSettings
+from priorfit.predictor import Predictor
+from priorfit.priors import BayesianNetwork
+from priorfit.priors.bayesian_network import LARGE, SMALL
+from priorfit.seeding import seeded
+from priorfit.training import Budget, Recipe
+
+NUM_CONTEXT, NUM_QUERIES = 100, 200
+STREAM = 7_000_000
+"""Of the seed: datasets that no training sees."""
+NUM_ALONE = 10
+"""Datasets on which a network is timed one by one."""
+MOST_DRAWS = 1_024
+"""Of a fitted guide: more would take time and change nothing."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A prior, and how many datasets of it have a truth that can be paid for."""
+
+    name: str
+    prior: BayesianNetwork
+    datasets: int
+
+
+CASES = (
+    Case("small", SMALL, 100),
+    Case("large", LARGE, 100),
+    Case("small-tanh", replace(SMALL, activation="tanh"), 40),
+    Case("large-tanh", replace(LARGE, activation="tanh"), 20),
+)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to answer, and on how many datasets it is judged."""
+
+    family: str
+    budget: int
+    """Steps or samples; 0 where there is no choice."""
+    predictor: Callable[[], Predictor]
+    datasets: int = 100
+    at_once: int = 5
+    """Datasets of one row."""
+    version: str = ""
+    """Another one, other answers."""
+
+
+Grid = tuple[tuple[int, int], ...]
+"""Budgets, each with a number of datasets."""
+SVI: Grid = ((64, 100), (256, 100), (1_024, 40), (4_096, 20), (16_384, 10), (65_536, 3))
+FAST_SVI: Grid = ((64, 100), (256, 100), (1_024, 40), (4_096, 20), (16_384, 10))
+NUMPYRO: Grid = ((4, 100), (16, 100), (64, 100), (256, 40), (1_024, 20))
+PYRO: Grid = ((4, 10), (16, 10), (64, 5), (256, 3))
+
+
+def methods(setup: Setup, case: Case) -> list[Method]:
+    """From cheap to costly."""
+    prior, seed = case.prior, setup.seed
+    found = [Method(PFN, 0, model.model, 100, 100, model.fingerprint) for model in networks(setup, case)]
+    if prior.activation is None:
+        collapsed = CollapsedBNN(prior, setup.choose(8_192, 512), seed)
+        found.append(Method(COLLAPSED, collapsed.num_samples, lambda: collapsed))
+    for rate, grid in ((1e-3, setup.choose(SVI, ((2, 2), (4, 2)))), (1e-2, setup.choose(FAST_SVI, ()))):
+        for steps, datasets in grid:
+            svi = SviBNN(prior, steps, min(steps, MOST_DRAWS), rate, seed)
+            found.append(Method(f"SVI, learning rate {rate:g}", steps, lambda svi=svi: svi, datasets))
+    found += [nuts(prior, "numpyro", *point, seed) for point in setup.choose(NUMPYRO, ())]
+    return found + [nuts(prior, "pyro", *point, seed) for point in setup.choose(PYRO, ((2, 2),))]
+
+
+def nuts(prior: BayesianNetwork, backend: Literal["numpyro", "pyro"], samples: int, datasets: int, seed: int) -> Method:
+    """NUTS with as many samples as steps of warm-up."""
+    predictor = NutsBNN(prior, samples, backend=backend, seed=seed)
+    name, at_once = {"numpyro": ("NumPyro", 5), "pyro": ("Pyro", 1)}[backend]
+    return Method(f"NUTS, {name}", samples, lambda: predictor, datasets, at_once)
+
+
+def networks(setup: Setup, case: Case) -> list[Entrant]:
+    """The released PFN where there is one; a tiny one to try the study."""
+    name, tiny = f"bnn-{case.name}", NetworkSettings(width=16, layers=1, heads=2, feedforward=16)
+    recipe = Recipe(
+        case.prior, num_points=NUM_CONTEXT + 1, budget=Budget(steps=2), name=name, network=tiny, seed=setup.seed
+    )
+    return [Trained(PFN, recipe, setup.models)] if setup.quick else present([Released(name)])
+
+
+def run(setup: Setup) -> list[Row]:
+    """The rows of all methods, some datasets at a time: all methods answer the first ones before any goes on."""
+    jobs = [job for case in setup.choose(CASES, CASES[::2]) for job in jobs_of(setup, case)]
+    return [row() for _, row in sorted(jobs, key=lambda job: job[0])]
+
+
+def jobs_of(setup: Setup, case: Case) -> Iterator[tuple[int, Callable[[], Row]]]:
+    """What gives the rows of a case, each with its first dataset."""
+    truth = Truth(setup, case)
+    if case.prior.activation is not None:
+        for some in parts(setup.num_datasets(case.datasets, quick=2), at_once=1):
+            yield some.start, partial(truth.row, some.start)
+    for method in methods(setup, case):
+        count = min(method.datasets, setup.num_datasets(case.datasets, quick=2))
+        for some in parts(count, method.at_once):
+            yield some.start, partial(row_of, setup, truth, method, some)
+
+
+def row_of(setup: Setup, truth: "Truth", method: Method, some: range) -> Row:
+    """What a method answers to some datasets."""
+    case = truth.case
+    about = {"method": method.family, "budget": method.budget, "version": method.version}
+    return setup.rows.get(
+        key_of(setup, case, some) | about,
+        lambda: found(method.predictor(), drawn(case.prior, some, setup.seed), truth.log_odds(some)),
+    )
+
+
+def parts(count: int, at_once: int) -> Iterator[range]:
+    """Some datasets at a time."""
+    for first in range(0, count, at_once):
+        yield range(first, min(first + at_once, count))
+
+
+def key_of(setup: Setup, case: Case, some: range) -> dict[str, str | int]:
+    """What the keys of all rows have."""
+    return {"case": case.name, "first": some.start, "count": len(some), "seed": setup.seed}
+
+
+class Truth:
+    """The log odds of class 1 at all queries of a dataset, computed when first asked for.
+
+    Its seed is another than that of the methods, so that a method's distance shows the Monte Carlo error of both.
+    """
+
+    def __init__(self, setup: Setup, case: Case) -> None:
+        self.setup, self.case, self.seed = setup, case, setup.seed + 1
+        self._of = cache(self._one)
+
+    def log_odds(self, some: range) -> Float[Tensor, "datasets queries"]:
+        """Of some datasets."""
+        return torch.stack([self._of(index) for index in some])
+
+    def _one(self, index: int) -> Float[Tensor, " queries"]:
+        if self.case.prior.activation is not None:
+            return torch.tensor(self.row(index)["log_odds"])
+        tasks = drawn(self.case.prior, range(index, index + 1), self.setup.seed)
+        collapsed = CollapsedBNN(self.case.prior, self.setup.choose(16_384, 512), self.seed)
+        return collapsed.condition(tasks.context_x, tasks.context_y).predict(tasks.query_x).logits[0]
+
+    def row(self, index: int) -> Row:
+        """A long run of NUTS, which is kept."""
+        some = range(index, index + 1)
+        key = key_of(self.setup, self.case, some) | {"method": LONG_RUN, "budget": 0, "version": ""}
+        return self.setup.rows.get(key, lambda: self._long_run(drawn(self.case.prior, some, self.setup.seed)))
+
+    def _long_run(self, tasks: Batch) -> dict[str, Any]:
+        prior = self.case.prior
+        tiny = NutsBNN(prior, 4, num_warmup=2, backend="pyro", seed=self.seed)
+        chains = self.setup.choose(long_chains(prior, self.seed), tiny)
+        compile_ahead(chains, tasks)
+        clock = Clock()
+        posterior = long_run(chains, tasks, self.setup.choose(LENGTHS, (4,)))
+        ppd = posterior.predict(tasks.query_x)
+        assert isinstance(ppd, Bernoulli)
+        return scores(ppd, tasks, ppd.logits) | {
+            "seconds": clock.seconds,
+            "samples": posterior.chains[0].samples.shape[1],
+            "r_hat": round(float(posterior.r_hat(tasks.query_x).max()), 4),
+            "log_odds": [round(value, 4) for value in ppd.logits[0].tolist()],
+        }
+
+
+def drawn(prior: BayesianNetwork, some: range, seed: int) -> Batch:
+    """Datasets by their numbers: the same whoever asks, however many at once."""
+    each = []
+    for index in some:
+        with seeded(seed, STREAM, index):
+            each.append(prior.sample(1, NUM_CONTEXT + NUM_QUERIES).split(NUM_CONTEXT))
+    names = ("context_x", "context_y", "query_x", "query_y")
+    context_x, context_y, query_x, query_y = (torch.cat([getattr(one, name) for one in each]) for name in names)
+    return Batch(context_x, context_y, query_x, query_y)
+
+
+def found(predictor: Predictor, tasks: Batch, truth: Float[Tensor, "datasets queries"]) -> dict[str, Any]:
+    """The scores of each dataset, and the seconds that one took."""
+    if isinstance(predictor, Model):
+        answer(predictor, tasks)  # the first call of a network is slower
+    if isinstance(predictor, NutsBNN):
+        compile_ahead(predictor, tasks)
+    ppd, seconds = answer(predictor, tasks)
+    timed = {"seconds": seconds / len(tasks.query_y)}
+    if isinstance(predictor, Model):
+        alone = range(min(NUM_ALONE, len(tasks.query_y)))
+        timed["seconds_alone"] = median(answer(predictor, one_of(tasks, index))[1] for index in alone)
+    return scores(ppd, tasks, truth) | timed
+
+
+def scores(ppd: Distribution, tasks: Batch, truth: Float[Tensor, "datasets queries"]) -> dict[str, list[float]]:
+    """NLL of the drawn labels, accuracy, and KL from the truth, of each dataset."""
+    numbers = {
+        "nll": -ppd.log_prob(tasks.query_y),
+        "accuracy": ((ppd.mean > 0.5) == (tasks.query_y > 0.5)).float(),
+        "kl": divergence(Bernoulli(logits=truth), ppd),
+    }
+    return {name: [round(value, 6) for value in values.mean(-1).tolist()] for name, values in numbers.items()}
+
+
+class Clock:
+    """Seconds since it was made, of this process or of the clock, whichever are fewer."""
+
+    def __init__(self) -> None:
+        self._start = time.process_time(), time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        """Until now."""
+        return min(time.process_time() - self._start[0], time.perf_counter() - self._start[1])
+
+
+@torch.no_grad()
+def answer(predictor: Predictor, tasks: Batch) -> tuple[Distribution, float]:
+    """The prediction, and the seconds for all datasets together."""
+    clock = Clock()
+    ppd = predictor.condition(tasks.context_x, tasks.context_y).predict(tasks.query_x)
+    return ppd, clock.seconds
+
+
+def compile_ahead(nuts: NutsBNN, tasks: Batch) -> None:
+    """Let NumPyro compile, which it does once for all datasets of a shape: a run that ends after its first steps."""
+    if nuts.backend == "numpyro":
+        with suppress(TimeLimitError):
+            replace(nuts, time_limit=1e-9).condition(tasks.context_x[0], tasks.context_y[0])
+
+
+def one_of(tasks: Batch, index: int) -> Batch:
+    """One dataset, still as a batch."""
+    some = slice(index, index + 1)
+    return Batch(tasks.context_x[some], tasks.context_y[some], tasks.query_x[some], tasks.query_y[some])
+
+
+STUDY = Study("bnn_time_vs_nll", __doc__, run, tell, draw)
+
+if __name__ == "__main__":
+    STUDY.main()

@@ -1,0 +1,103 @@
+import pytest
+
+
+def rows_of(method: str, budget: int, kl: list[float], seconds: float, first: int = 0, shift: float = 0.0) -> dict:
+    return {
+        "case": "small",
+        "method": method,
+        "budget": budget,
+        "first": first,
+        "count": len(kl),
+        "nll": [0.25 + shift * (first + i) + value for i, value in enumerate(kl)],
+        "accuracy": [0.9] * len(kl),
+        "kl": kl,
+        "seconds": seconds,
+        "seconds_alone": 2 * seconds,
+    }
+
+
+PFN = rows_of("PFN", 0, [0.002] * 4, 0.001)
+TRUTH = rows_of("CollapsedBNN", 8, [0.0] * 4, 0.1)
+
+
+def curves(*rows: dict) -> dict:
+    from bnn_results import results  # pyright: ignore[reportMissingImports]
+
+    return results([PFN, TRUTH, *rows])["small"]
+
+
+def test_rows_of_a_budget_are_one_and_budgets_are_sorted():
+    some = curves(
+        rows_of("SVI", 16, [0.01], 4.0),
+        rows_of("SVI", 4, [0.1, 0.2], 1.0),
+        rows_of("SVI", 4, [0.3], 4.0, first=2),
+    )["SVI"]
+    assert [each.budget for each in some] == [4, 16]
+    assert some[0].kl == {0: 0.1, 1: 0.2, 2: 0.3}
+    assert some[0].seconds == pytest.approx(2.0)
+
+
+def test_the_time_to_come_close_lies_between_the_budgets_around_it():
+    from bnn_results import CLOSE, time_to  # pyright: ignore[reportMissingImports]
+
+    pfn = curves()["PFN"][0]
+    some = curves(rows_of("SVI", 4, [0.102] * 4, 1.0), rows_of("SVI", 16, [0.003] * 4, 100.0))["SVI"]
+    # from 0.1 above the PFN to 0.001 above it in two powers of ten: 0.01 is half-way
+    assert CLOSE == 0.01
+    assert time_to(some, pfn) == pytest.approx(10.0)
+    assert time_to(some[:1], pfn) is None
+    assert time_to(some[1:], pfn) == 100.0
+
+
+def test_a_baseline_overtakes_only_beyond_its_interval():
+    from bnn_results import overtakes  # pyright: ignore[reportMissingImports]
+
+    pfn = curves()["PFN"][0]
+    unsure = rows_of("SVI", 4, [0.0, 0.0039, 0.0, 0.0039], 1.0)
+    sure = rows_of("SVI", 16, [0.001, 0.0011, 0.0009, 0.001], 8.0)
+    assert overtakes(curves(unsure)["SVI"], pfn) is None
+    assert overtakes(curves(unsure, sure)["SVI"], pfn) == 8.0
+
+
+def test_an_nll_of_few_datasets_is_told_at_the_level_of_all():
+    from bnn_results import results  # pyright: ignore[reportMissingImports]
+
+    truth = rows_of("CollapsedBNN", 8, [0.0] * 4, 0.1, shift=0.1)
+    few = rows_of("SVI", 4, [0.05, 0.05], 1.0, shift=0.1)
+    some = results([truth, few])["small"]
+    level = some["CollapsedBNN"][0].mean_nll(some["CollapsedBNN"][0])
+    estimate = some["SVI"][0].mean_nll(some["CollapsedBNN"][0])
+    assert estimate.mean == pytest.approx(level.mean + 0.05)
+    assert estimate.half_width == pytest.approx(level.half_width)
+
+
+def test_what_was_never_reached_is_told_so():
+    from bnn_results import tell  # pyright: ignore[reportMissingImports]
+
+    told = tell([PFN, TRUTH, rows_of("SVI", 4, [0.5] * 4, 3.0)])
+    (line,) = [line for line in told.splitlines() if line.startswith("| SVI") and "never" in line]
+    assert "never in 3" in line and "over 3,000" in line and "over 1,500" in line
+    assert "0.2507" in told  # the paper's
+
+
+def test_a_dataset_is_the_same_alone_and_among_others():
+    import torch
+    from bnn_time_vs_nll import CASES, drawn  # pyright: ignore[reportMissingImports]
+
+    some, alone = (drawn(CASES[0].prior, indices, seed=0) for indices in (range(3), range(2, 3)))
+    assert torch.equal(some.context_x[2:], alone.context_x)
+    assert torch.equal(some.query_y[2:], alone.query_y)
+    assert some.context_y.shape == (3, 100) and some.query_y.shape == (3, 200)
+
+
+def test_all_methods_answer_the_first_datasets_before_any_goes_on(tmp_path):
+    import bnn_time_vs_nll  # pyright: ignore[reportMissingImports]
+    from study import Rows, Setup  # pyright: ignore[reportMissingImports]
+
+    setup = Setup(Rows(tmp_path / "rows.jsonl", 0), tmp_path, quick=True)
+    rows = bnn_time_vs_nll.run(setup)
+    firsts = [row["first"] for row in rows]
+    assert firsts == sorted(firsts)
+    assert {row["case"] for row in rows} == {"small", "small-tanh"}
+    (collapsed,) = [row for row in rows if row["method"] == "CollapsedBNN"]
+    assert max(collapsed["kl"]) < 0.01  # of two seeds
