@@ -38,6 +38,8 @@ class Spoiled:
         def predict(self, query_x: torch.Tensor) -> Distribution:
             ppd = self.exact.predict(query_x)
             assert isinstance(ppd, Normal)
+            if self.fault == "queries":
+                return Normal(ppd.loc + ppd.scale.mean(-1, keepdim=True), ppd.scale)
             shift = 0.7 * ppd.scale if self.fault == "shift" else 0
             scale = {"narrow": 0.6, "wide": 1.7}.get(self.fault, 1.0)
             return Normal(ppd.loc + shift, scale * ppd.scale)
@@ -76,15 +78,42 @@ def test_wrong_distributions_are_found(fault):
 
 
 @pytest.mark.parametrize(
-    ("fault", "question"), [("order", "order of the context"), ("batch", "other datasets of the batch")]
+    ("fault", "question"),
+    [("order", "order of the context"), ("batch", "other datasets of the batch"), ("queries", "other queries")],
 )
 def test_what_must_not_matter_is_found_where_it_does(fault, question):
     verdicts = found(pf.verify(Spoiled(fault), GP, context_sizes=[8], num_datasets=100))
     assert verdicts[question] == "bad"
 
 
+@pytest.mark.parametrize(
+    ("fault", "question", "words"),
+    [
+        ("narrow", "PIT", "The predictions are too narrow."),
+        ("wide", "PIT", "The predictions are too wide."),
+        ("shift", "PIT", "The targets come lower than they are predicted."),
+        ("narrow", "coverage", "The intervals are too narrow."),
+        ("wide", "coverage", "The intervals are too wide."),
+    ],
+)
+def test_a_fault_is_named_in_words(fault, question, words):
+    checks = pf.verify(Spoiled(fault), GP, context_sizes=[8], num_datasets=500).checks
+    (check,) = (check for check in checks if check.question == f"{question} at n = 8")
+    assert check.words.endswith(words)
+
+
+def test_inputs_beyond_the_trained_range_are_found():
+    model = pf.train(tiny_recipe(steps=2))
+    wider = pf.GaussianProcess(inputs=pf.UniformInputs(-1.0, 1.0))
+    with pytest.warns(OutsideTrainingWarning):
+        assert found(pf.verify(model, wider, num_datasets=20))["range of the inputs"] == "bad"
+    assert found(pf.verify(model, num_datasets=20))["range of the inputs"] == "good"
+
+
 def test_overconfident_classes_are_found():
-    verdicts = found(pf.verify(Overconfident(), COINS, context_sizes=[3], num_datasets=500))
+    report = pf.verify(Overconfident(), COINS, context_sizes=[3], num_datasets=500)
+    verdicts = found(report)
+    assert "The model is too sure." in str(report)
     assert verdicts["calibration at n = 3"] == "bad"
     assert verdicts["PIT at n = 3"] == "bad"
 
@@ -117,5 +146,5 @@ def test_the_report_is_text_json_and_one_page(tmp_path: Path):
     assert [check["question"] for check in saved["checks"]] == list(found(report))
     save_page(report, tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
-    assert page.count("data:image/png;base64,") == 5
+    assert page.count("data:image/png;base64,") == 6
     assert all(check.question in page for check in report.checks)

@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from priorfit.data import Classes, Outcome
+from priorfit.distributions.class_probabilities import class_probs
 from priorfit.metrics import coverage, expected_calibration_error, pit
 from priorfit.seeding import seeded
 from priorfit.verify.check import Check, graded
@@ -28,7 +29,18 @@ def pit_check(some: Examined, seed: int) -> Check:
         f"The quantiles at which the targets came are uniform to within {distance:.3f} "
         f"(chance alone gives up to {chance:.3f} with {len(values):,} datasets)."
     )
+    if verdict != "good":
+        words += f" {_fault(values)}"
     return Check(f"PIT at n = {some.num_context}", verdict, words, {"distance": distance, "chance": chance})
+
+
+def _fault(values: Float[Tensor, " values"]) -> str:
+    """What is wrong where quantiles are not uniform: whichever of location and spread lies further off."""
+    shift = float(values.mean() - 0.5) * math.sqrt(12)  # in standard deviations of the uniform distribution
+    spread = float(values.std()) * math.sqrt(12) - 1
+    if abs(shift) > abs(spread):
+        return f"The targets come {'higher' if shift > 0 else 'lower'} than they are predicted."
+    return f"The predictions are too {'narrow' if spread > 0 else 'wide'}."
 
 
 def kolmogorov_distance(values: Float[Tensor, " values"]) -> float:
@@ -59,8 +71,11 @@ def _coverage_check(some: Examined, seed: int) -> Check:
         f"{float(share):.1%} in the {level:.0%} interval" for share, level in zip(shares, LEVELS, strict=True)
     )
     words = f"Of {count:,} targets, {stated} (chance: up to {max(chances):.1%} off)."
+    verdict = graded(excess, good=0.01, doubtful=0.04)
+    if verdict != "good":
+        words += f" The intervals are too {'narrow' if float(shares.sum()) < sum(LEVELS) else 'wide'}."
     numbers = {f"share_in_{level:.0%}": float(share) for share, level in zip(shares, LEVELS, strict=True)}
-    return Check(f"coverage at n = {some.num_context}", graded(excess, good=0.01, doubtful=0.04), words, numbers)
+    return Check(f"coverage at n = {some.num_context}", verdict, words, numbers)
 
 
 def _confidence_check(some: Examined) -> Check:
@@ -72,4 +87,8 @@ def _confidence_check(some: Examined) -> Check:
         f"(chance alone gives up to about {chance:.1%})."
     )
     verdict = graded(error - chance, good=0.01, doubtful=0.05)
+    if verdict != "good":
+        probs, label = class_probs(some.ppd).max(-1)
+        is_surer = float(probs.mean()) > float((label == some.tasks.query_y).to(probs.dtype).mean())
+        words += f" The model is too {'sure' if is_surer else 'unsure'}."
     return Check(f"calibration at n = {some.num_context}", verdict, words, {"error": error, "chance": chance})

@@ -1,4 +1,4 @@
-"""What must not matter: the order of the context, and the other datasets of the batch."""
+"""What must not matter: the order of the context, the other datasets of the batch, the other queries."""
 
 import torch
 from jaxtyping import Float
@@ -34,6 +34,23 @@ def batch_check(model: Predictor, some: Examined) -> Check:
         _log_density(model, some, slice(count)),
         torch.cat(alone),
         "A dataset alone and in a batch differ in log density by at most",
+    )
+
+
+def queries_check(model: Predictor, some: Examined) -> Check:
+    """Is a query answered alone as it is among others?"""
+    tasks = some.tasks
+    count = min(NUM_DATASETS, len(tasks.query_y))
+    others = tasks.query_x[:count, 0].expand(count, count, -1)  # (datasets, query, features)
+    y = tasks.query_y[:count].expand(count, count)
+    with torch.no_grad():
+        posterior = model.condition(tasks.context_x[:count], tasks.context_y[:count])
+        among = posterior.predict(others).log_prob(y).diagonal()[:, None]  # (datasets, 1)
+    return _compared(
+        "other queries",
+        _log_density(model, some, slice(count)),
+        among,
+        "A query alone and among others differs in log density by at most",
     )
 
 

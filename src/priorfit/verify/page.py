@@ -6,7 +6,7 @@ from pathlib import Path
 
 from priorfit.checkpoint import write_atomically
 from priorfit.plots.canvas import as_png, unkept_axis
-from priorfit.plots.curves import plot_gap
+from priorfit.plots.curves import plot_gap, plot_nll
 from priorfit.plots.reliability import plot_calibration, plot_pit
 from priorfit.verify.report import Report
 from priorfit.verify.tasks import Examined
@@ -22,7 +22,8 @@ body {{ font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 62re
 table {{ border-collapse: collapse; width: 100%; }}
 td, th {{ text-align: left; vertical-align: top; padding: .35rem .8rem .35rem 0; border-bottom: 1px solid #ddd; }}
 td:first-child {{ white-space: nowrap; font-weight: 600; }}
-figure {{ display: inline-block; margin: 1rem 1rem 0 0; }} figcaption {{ font-size: .9rem; }} img {{ max-width: 100%; }}
+figure {{ display: inline-block; width: 46%; min-width: 20rem; margin: 1rem 2% 0 0; vertical-align: top; }}
+figcaption {{ font-size: .9rem; }} img {{ max-width: 100%; }}
 </style></head><body>
 <h1>{title}</h1>
 <p>{about}</p>
@@ -52,12 +53,28 @@ def save_page(report: Report, path: str | Path) -> None:
 
 def figures(report: Report) -> list[str]:
     """All pictures, as HTML."""
-    pictures = [picture for some in report.examined.values() for picture in _of_size(some)]
+    pictures = [_nll_picture(report), *(picture for some in report.examined.values() for picture in _of_size(some))]
     rows = [{"n": size, "gap": gap, "low": gap - width, "high": gap + width} for size, gap, width in _gaps(report)]
     if rows:
         png = as_png(plot_gap(rows, ax=unkept_axis(*SIZE)))
         pictures.insert(0, _embedded(png, "The gap to the exact posterior against the size of the context."))
     return pictures
+
+
+def _nll_picture(report: Report) -> str:
+    found = {size: some.nll for size, some in report.examined.items()}
+    rows = [
+        {
+            "label": "this model",
+            "n": n,
+            "nll": nll.mean,
+            "low": nll.mean - nll.half_width,
+            "high": nll.mean + nll.half_width,
+        }
+        for n, nll in found.items()
+    ]
+    png = as_png(plot_nll(rows, ax=unkept_axis(*SIZE)))
+    return _embedded(png, "The negative log likelihood against the size of the context: it should fall.")
 
 
 def _gaps(report: Report) -> list[tuple[int, float, float]]:

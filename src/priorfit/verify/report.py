@@ -14,7 +14,7 @@ from priorfit.training import recipe_from
 from priorfit.verify.accuracy import gap_check, learning_check
 from priorfit.verify.calibration import calibration_check, pit_check
 from priorfit.verify.check import Check, Verdict, worst
-from priorfit.verify.invariance import batch_check, order_check
+from priorfit.verify.invariance import batch_check, order_check, queries_check
 from priorfit.verify.tasks import Examined, examined, spread_sizes
 
 DEFAULT_RANGE = (0, 50)
@@ -88,13 +88,13 @@ def verify(
             f"verify needs context sizes of at least 0 and 2 datasets or more; got {sizes}, {num_datasets}."
         )
     asked = {size: examined(model, prior, size, num_datasets, seed) for size in sizes}
-    checks = [range_check(model, sizes)]
+    checks = [range_check(model, sizes), inputs_check(model, prior)]
     for some in asked.values():
         checks += [pit_check(some, seed), calibration_check(some, prior.outcome, seed), gap_check(some, prior)]
     first, last = asked[sizes[0]], asked[sizes[-1]]
     if first is not last:
         checks.append(learning_check(first, last))
-    checks += [order_check(model, last, seed), batch_check(model, last)]
+    checks += [order_check(model, last, seed), batch_check(model, last), queries_check(model, last)]
     name = model.card.name if isinstance(model, Model) else type(model).__name__
     return Report(name, type(prior).__name__, sizes, num_datasets, seed, tuple(checks), asked)
 
@@ -123,3 +123,16 @@ def range_check(model: Predictor, sizes: Sequence[int]) -> Check:
     if outside:
         return Check(question, "bad", f"{words}; asked about {', '.join(map(str, outside))}.", {"outside": outside})
     return Check(question, "good", f"{words}, which holds all that were asked about.")
+
+
+def inputs_check(model: Predictor, prior: Prior) -> Check:
+    """Was the model trained for inputs of this range?"""
+    question = "range of the inputs"
+    trained = model.task.input_range if isinstance(model, Model) else None
+    asked = prior.inputs.range
+    if trained is None or asked is None:
+        return Check(question, "not checked", "The inputs have no range, or the model does not know it.")
+    words = f"Trained for inputs in [{trained[0]:g}, {trained[1]:g}]"
+    if asked[0] < trained[0] or asked[1] > trained[1]:
+        return Check(question, "bad", f"{words}; those of the prior lie in [{asked[0]:g}, {asked[1]:g}].")
+    return Check(question, "good", f"{words}, which holds those of the prior.")
