@@ -13,7 +13,7 @@ from priorfit.errors import InputError, RecipeError, UnknownModelError
 from priorfit.network import PFN, ModelCard, NetworkSettings, Task
 from priorfit.zoo import names
 
-COMMANDS = ("quickstart", "train", "predict", "models", "verify")
+COMMANDS = ("quickstart", "train", "predict", "models", "verify", "demo")
 RECIPE = """
 name = "waves"
 num_points = 10
@@ -67,7 +67,8 @@ def test_the_shell_completes_commands_options_and_models(
 ) -> None:
     assert completed(monkeypatch, capsys, "priorfit", "pred") == ["predict"]
     assert completed(monkeypatch, capsys, "priorfit", "predict", "--plo") == ["--plot"]
-    assert completed(monkeypatch, capsys, "priorfit", "verify", "gp-rbf-1d-s") == ["gp-rbf-1d-short"]
+    for command in ("verify", "demo"):
+        assert completed(monkeypatch, capsys, "priorfit", command, "gp-rbf-1d-s") == ["gp-rbf-1d-short"]
     assert set(completed(monkeypatch, capsys, "priorfit", "predict", "gp-rbf")) >= {"gp-rbf-1d", "gp-rbf-1d-short"}
 
 

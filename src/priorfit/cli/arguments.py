@@ -16,9 +16,7 @@ def beginning_with(start: str) -> list[str]:
     return [name for name in names() if name.startswith(start)]
 
 
-ModelName = Annotated[
-    str,
-    typer.Argument(
-        metavar="MODEL", help="A released model's name, or the folder of a saved one.", autocompletion=beginning_with
-    ),
-]
+MODEL = typer.Argument(
+    metavar="MODEL", help="A released model's name, or the folder of a saved one.", autocompletion=beginning_with
+)
+ModelName = Annotated[str, MODEL]

@@ -7,6 +7,7 @@ import typer
 from rich.markup import escape
 
 import priorfit
+from priorfit.cli.demo import demo
 from priorfit.cli.models import models
 from priorfit.cli.predict import predict
 from priorfit.cli.quickstart import quickstart
@@ -21,7 +22,7 @@ app = typer.Typer(
     "Completion by the Tab key: priorfit --install-completion, then open a new shell.",
     pretty_exceptions_enable=False,
 )
-for command in (quickstart, train, predict, models, verify):
+for command in (quickstart, train, predict, models, verify, demo):
     app.command()(command)
 
 

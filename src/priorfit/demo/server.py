@@ -1,0 +1,94 @@
+"""The local server of the page."""
+
+import errno
+import socket
+import webbrowser
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+
+import torch
+
+from priorfit.demo.background import Background
+from priorfit.demo.page import Page
+from priorfit.demo.subject import Subject
+from priorfit.errors import InputError
+from priorfit.extras import needs_extra
+
+with needs_extra("demo"):
+    from bokeh.application import Application
+    from bokeh.application.handlers.function import FunctionHandler
+    from bokeh.document import Document
+    from bokeh.server.server import Server
+
+EVERYWHERE = ("", "0.0.0.0", "::")
+
+
+def serve(subjects: Sequence[Subject], host: str, port: int, started: Callable[[str], None]) -> None:
+    """Serve the page until Ctrl-C; ``started`` gets its address."""
+    background = Background()
+    server = server_for(partial(open_page, subjects, background), host, port)
+    try:
+        with one_core():
+            server.start()
+            started(address_of(server, host))
+            server.io_loop.start()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        server.stop()
+        background.stop()
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Torch on one core: so few points gain little from more, and lose much where another process needs them."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def open_page(subjects: Sequence[Subject], background: Background, document: Document) -> None:
+    """Fill the document of one browser."""
+    Page(subjects, background, document)
+
+
+def server_for(open_document: Callable[[Document], None], host: str, port: int) -> Server:
+    """A server that listens, but does not yet run."""
+    port = free_port(host, port)
+    application = Application(FunctionHandler(open_document))
+    return Server({"/": application}, address=host, port=port, allow_websocket_origin=origins(host, port))
+
+
+def free_port(host: str, port: int) -> int:
+    """The port, or any for 0, if one may listen on it: Bokeh would leave its socket open after a refusal."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.create_server((host, port), family=family) as taken:
+            return taken.getsockname()[1]
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise InputError(f"port {port} of {host} is in use. Choose another one with --port, 0 for any.") from error
+        raise InputError(f"cannot listen on port {port} of {host}: {error}. See --host and --port.") from error
+
+
+def origins(host: str, port: int) -> list[str]:
+    """The pages that may talk to the server: its own, under each name that it has.
+
+    >>> origins("127.0.0.1", 5006)
+    ['127.0.0.1:5006', 'localhost:5006']
+    """
+    return [f"*:{port}"] if host in EVERYWHERE else [f"{host}:{port}", f"localhost:{port}"]
+
+
+def address_of(server: Server, host: str) -> str:
+    """What a browser on this machine opens."""
+    return f"http://{'localhost' if host in EVERYWHERE else host}:{server.port}/"
+
+
+def open_browser(address: str) -> None:
+    """Show the page, if this machine has a browser."""
+    webbrowser.open(address)
