@@ -1,0 +1,150 @@
+"""The page in a real browser: where things are on the screen, and what the browser believes."""
+
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from queue import Queue
+from threading import Thread
+from typing import Any
+
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
+from tornado.ioloop import IOLoop
+
+from priorfit.demo.server import serve
+from priorfit.demo.subject import Subject
+
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+FLAGS = (
+    "headless",
+    "no-sandbox",
+    "disable-gpu",
+    "disable-quic",
+    "no-first-run",
+    "disable-background-networking",
+    "disable-component-update",
+    "disable-dev-shm-usage",
+    "disable-sync",
+    "window-size=1280,943",  # the page itself then has 1280 x 800
+)
+PATIENCE = 60
+"""Seconds that a busy machine may need."""
+
+
+@contextmanager
+def served(subjects: Sequence[Subject]) -> Iterator[str]:
+    """The address of a demo that runs in a thread of its own."""
+    started: Queue[tuple[str, IOLoop]] = Queue()
+
+    def run() -> None:
+        serve(subjects, "127.0.0.1", 0, lambda address: started.put((address, IOLoop.current())))
+        IOLoop.current().close(all_fds=True)
+
+    thread = Thread(target=run)
+    thread.start()
+    address, loop = started.get(timeout=PATIENCE)
+    yield address
+    loop.add_callback(loop.stop)
+    thread.join(timeout=PATIENCE)
+    assert not thread.is_alive()
+
+
+class Browser:
+    """Headless Chromium with one page open."""
+
+    def __init__(self, profile: Path) -> None:
+        options = webdriver.ChromeOptions()
+        options.binary_location = CHROMIUM or ""
+        for flag in (*FLAGS, f"user-data-dir={profile}"):
+            options.add_argument(f"--{flag}")
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        self.driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+
+    def open(self, address: str) -> None:
+        """Load a page and wait until all of it is there."""
+        self.driver.get(address)
+        self.wait_for(lambda: self.run("return !!(window.Bokeh && Bokeh.documents[0] && Bokeh.documents[0].is_idle)"))
+
+    def run(self, script: str, *arguments: object) -> Any:
+        """The value of a script; ``named(name)`` gives a model of the document."""
+        named = "const named = (name) => Bokeh.documents[0].get_model_by_name(name);"
+        sources = "const source = (name) => [...Bokeh.documents[0]._all_models.values()].find((m) => m.name == name);"
+        return self.driver.execute_script(named + sources + script, *arguments)
+
+    def wait_for(self, condition: Callable[[], object]) -> None:
+        """Look again and again until it is so."""
+        until = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < until, f"not within {PATIENCE} s: {condition}"
+            time.sleep(0.05)
+
+    def column(self, source: str, name: str) -> list[float]:
+        """A column of a source, as the browser has it."""
+        return self.run("return [...source(arguments[0]).data[arguments[1]]]", source, name)
+
+    def points(self) -> list[tuple[float, float]]:
+        """The points on the page."""
+        pairs = self.run("const {x, y} = source('points').data; return [...x].map((each, i) => [each, y[i]])")
+        return [(x, y) for x, y in pairs]
+
+    def pixel(self, x: float, y: float) -> tuple[int, int]:
+        """Where a place of the window is on the screen."""
+        return tuple(
+            self.run(
+                """
+                const view = Bokeh.index.find_one_by_id(named("window").id), outer = view.el.getBoundingClientRect()
+                const {left, top, width, height} = view.frame.bbox, {x_range, y_range} = view.model
+                return [outer.left + left + width * (arguments[0] - x_range.start) / (x_range.end - x_range.start),
+                        outer.top + top + height * (y_range.end - arguments[1]) / (y_range.end - y_range.start)]
+                    .map(Math.round)
+                """,
+                x,
+                y,
+            )
+        )
+
+    def mouse(self, *path: tuple[float, float], press: bool = False, release: bool = False) -> None:
+        """Move along a path, with the button pressed at its beginning or released at its end."""
+        chain = ActionChains(self.driver, duration=20)
+        pointer = chain.w3c_actions.pointer_action
+        for step, place in enumerate(path):
+            pointer.move_to_location(*self.pixel(*place))
+            if press and step == 0:
+                pointer.pointer_down()
+        if release:
+            pointer.pointer_up()
+        chain.perform()
+
+    def press_key(self, key: str) -> None:
+        """Press a key, wherever the focus is."""
+        ActionChains(self.driver).send_keys(key).perform()
+
+    def press_button(self, name: str) -> None:
+        """Click a button of the page."""
+        self.run(
+            "Bokeh.index.find_one_by_id(named(arguments[0]).id).el.shadowRoot.querySelector('button').click()", name
+        )
+
+    def choose(self, name: str, option: str) -> None:
+        """Choose an option of a select box, as a user does."""
+        self.run(
+            """
+            const select = Bokeh.index.find_one_by_id(named(arguments[0]).id).el.shadowRoot.querySelector("select")
+            select.value = arguments[1]
+            select.dispatchEvent(new Event("change"))
+            """,
+            name,
+            option,
+        )
+
+    def complaints(self) -> list[str]:
+        """What the console says beyond mere information."""
+        return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+
+    def hosts(self) -> set[str]:
+        """Whence all that the page loaded came."""
+        script = "return performance.getEntriesByType('resource').map((entry) => new URL(entry.name).origin + '/')"
+        return set(self.run(script))

@@ -1,0 +1,109 @@
+from collections.abc import Iterator
+
+import pytest
+from demo.browser import CHROMIUM, DRIVER, Browser, served
+from selenium.webdriver.common.keys import Keys
+from tiny_recipes import tiny_recipe
+
+import priorfit as pf
+from priorfit.demo.state import Points, answer
+from priorfit.demo.subject import Subject, subject_of
+
+pytestmark = [
+    pytest.mark.skipif(
+        not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver: apt-get install chromium chromium-driver"
+    ),
+    pytest.mark.timeout(300),  # on a busy machine; they take half a minute in sum
+]
+
+
+@pytest.fixture(scope="module")
+def tiny() -> Subject:
+    return subject_of("tiny", pf.train(tiny_recipe(steps=1, prior=pf.GaussianProcess(outputscale=9.0))))
+
+
+@pytest.fixture(scope="module")
+def gp() -> Subject:
+    return subject_of("gp-rbf-1d", pf.load("gp-rbf-1d"))
+
+
+@pytest.fixture(scope="module")
+def address(tiny: Subject, gp: Subject) -> Iterator[str]:
+    with served([gp, tiny]) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    browser = Browser(tmp_path_factory.mktemp("profile"))
+    yield browser
+    browser.driver.quit()
+
+
+@pytest.fixture
+def page(browser: Browser, address: str) -> Iterator[Browser]:
+    browser.open(address)
+    yield browser
+    assert browser.complaints() == []
+
+
+def shows_the_answer(page: Browser, subject: Subject) -> bool:
+    """Whether the curves in the browser are the network's answer to the points in the browser."""
+    places = page.points()
+    expected = answer(subject, Points.of([x for x, _ in places], [y for _, y in places])).bands.mean
+    return page.column("curves", "model_mean") == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_page_loads_from_its_own_server_alone_and_fits_the_screen(page: Browser, gp: Subject, address: str) -> None:
+    assert page.hosts() == {address}
+    assert page.driver.title == "priorfit demo"
+    assert len(page.points()) == 3 and shows_the_answer(page, gp)
+    size = page.run("return [document.documentElement.scrollWidth, document.documentElement.scrollHeight]")
+    assert size[0] <= 1280 and size[1] <= 800
+
+
+def test_a_click_adds_a_point_and_the_curves_follow(page: Browser, gp: Subject) -> None:
+    page.mouse((0.9, 0.5), press=True, release=True)
+    page.wait_for(lambda: len(page.points()) == 4)
+    assert page.points()[-1] == pytest.approx((0.9, 0.5), abs=0.02)
+    page.wait_for(lambda: shows_the_answer(page, gp))
+
+
+def test_the_curves_follow_while_a_point_is_dragged(page: Browser, gp: Subject) -> None:
+    (x, y), before = page.points()[0], page.column("curves", "model_mean")
+    path = [(x, y), *((x, y - 0.1 * step) for step in range(1, 11))]
+    page.mouse(*path, press=True)
+    page.wait_for(lambda: page.column("curves", "model_mean") != before)
+    page.wait_for(lambda: shows_the_answer(page, gp))  # the button is still down
+    assert page.points()[0] == pytest.approx((x, y - 1.0), abs=0.1)
+    page.mouse((x, y - 0.5), release=True)
+    page.wait_for(lambda: page.points()[0] == pytest.approx((x, y - 0.5), abs=0.1))
+    page.wait_for(lambda: shows_the_answer(page, gp))
+    assert len(page.points()) == 3
+
+
+@pytest.mark.parametrize("key", [Keys.DELETE, Keys.BACKSPACE], ids=["Delete", "Backspace"])
+def test_a_selected_point_can_be_deleted_by_key(key: str, page: Browser, gp: Subject) -> None:
+    first, second, third = page.points()
+    page.press_key(key)
+    page.mouse(second, press=True, release=True)
+    page.wait_for(lambda: page.run("return source('points').selected.indices[0] === 1"))
+    assert len(page.points()) == 3
+    page.press_key(key)
+    page.wait_for(lambda: page.points() == [first, third])
+    page.wait_for(lambda: shows_the_answer(page, gp))
+
+
+def test_the_cut_follows_the_cursor(page: Browser) -> None:
+    page.mouse((0.3, 0.0), (0.62, 0.2))
+    page.wait_for(lambda: page.run("return named('cursor').location") == pytest.approx(0.62, abs=0.01))
+
+
+def test_another_model_can_be_chosen_and_functions_drawn(page: Browser, tiny: Subject) -> None:
+    page.choose("model", "tiny")
+    page.wait_for(lambda: page.run("return named('window').y_range.end") == pytest.approx(tiny.y_range[1]))
+    page.wait_for(lambda: shows_the_answer(page, tiny))
+    page.press_button("draw")
+    page.wait_for(lambda: len(page.run("return [...source('functions').data.y]")) == 5)
+    page.press_button("clear")
+    page.wait_for(lambda: page.points() == [] and page.run("return [...source('functions').data.y]") == [])
