@@ -1,4 +1,4 @@
-"""What a model is measured against: the exact posterior, or what comes closest to it for its prior."""
+"""What a model is measured against: the exact posterior, what comes closest to it for its prior, or nothing."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ class Reference:
     """The truth about datasets, and how much of it can be paid for."""
 
     name: str
-    answer: Callable[[Batch], tuple[Distribution, dict[str, float]]]
-    """The predictive of all queries, and what is to be known about it."""
+    answer: Callable[[Batch], tuple[Distribution | None, dict[str, float]]]
+    """The predictive of all queries, and what is to be known about it; None where no truth is known."""
     num_datasets: int
     sizes: tuple[int, ...] = CONTEXT_SIZES
 
@@ -35,10 +35,15 @@ def reference_of(prior: Prior) -> Reference:
     if closed is not None:
         return Reference("exact", partial(predicted, closed), 2_000)
     if not isinstance(prior, BayesianNetwork):
-        raise SystemExit("this model's prior has no exact answer to measure against.")
+        return Reference("none is known", unknown, 2_000)
     if prior.activation is None:
         return Reference("CollapsedBNN", partial(collapsed, prior), 500)
     return Reference("long run of NUTS", partial(sampled, prior), 20, sizes=(100,))
+
+
+def unknown(tasks: Batch) -> tuple[None, dict[str, float]]:
+    """No truth: a model is then measured by what comes, its NLL, accuracy and coverage."""
+    return None, {}
 
 
 def predicted(predictor: Predictor, tasks: Batch) -> tuple[Distribution, dict[str, float]]:
