@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from flops import Sizes
 
@@ -20,9 +20,10 @@ ENVIRONMENT = ROOT / "build" / "venv-pfns"
 PYTHON = ENVIRONMENT / ("Scripts" if sys.platform == "win32" else "bin") / "python"
 READY = ENVIRONMENT / "ready"
 WORKER = Path(__file__).with_name("pfns_worker.py")
+TRAINING_WORKER = Path(__file__).with_name("pfns_training_worker.py")
 PACKAGE = "pfns==0.4.2"
-IMPORTED = ("torch", "numpy", "scipy", "scikit-learn", "matplotlib", "einops", "tqdm", "pyyaml")
-"""What importing its network needs; torch and others in the versions of constraints.txt, as priorfit has them."""
+IMPORTED = ("torch", "numpy", "scipy", "scikit-learn", "matplotlib", "einops", "tqdm", "pyyaml", "tensorboard")
+"""What importing its network and its loop needs; torch and others in the versions of constraints.txt, as ours."""
 
 
 def is_available() -> bool:
@@ -70,6 +71,15 @@ class PeerWorker:
     def close(self) -> None:
         """End the process, which stops where its requests do."""
         self._process.communicate()
+
+
+def train_and_answer(request: dict[str, Any]) -> dict[str, float]:
+    """What `pfns_training_worker` says when it has trained; its answers are in the file that the request names."""
+    worker = [str(PYTHON), str(TRAINING_WORKER)]
+    done = subprocess.run(worker, input=json.dumps(request) + "\n", capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"the worker of {PACKAGE} failed: {done.stderr}")
+    return json.loads(done.stdout)
 
 
 def _open(pipe: IO[str] | None) -> IO[str]:

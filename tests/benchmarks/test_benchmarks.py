@@ -10,7 +10,13 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
-RUNS = [["training_step", "--alone"], ["predict_latency"], ["prior_sampling"], ["baseline_cost"]]
+RUNS = [
+    ["training_step", "--alone"],
+    ["predict_latency"],
+    ["prior_sampling"],
+    ["baseline_cost"],
+    ["time_to_quality", "--peers"],
+]
 
 
 @pytest.fixture
