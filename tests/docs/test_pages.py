@@ -1,9 +1,16 @@
 """The code on the pages of the site runs, top to bottom, one namespace a page."""
 
+import os
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+import torch
+
+import priorfit as pf
 
 DOCS = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"```python\n(.*?)```", flags=re.DOTALL)
@@ -20,10 +27,33 @@ CODE = {name: code for name, code in pages().items() if code}
 
 
 def test_the_tutorials_have_code():
-    assert {"idea.md", "models.md"} <= CODE.keys()
+    tutorials = {f"tutorials/{name}.md" for name in ("own_prior", "simulator", "classification", "many_machines")}
+    how_tos = {f"how_to/add_a_{name}.md" for name in ("prior", "head", "baseline")}
+    assert {"idea.md", "models.md", "faq.md", *tutorials, *how_tos} <= CODE.keys()
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("page", CODE)
 def test_the_code_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)  # some save a model or a picture
     exec(compile(CODE[page], page, "exec"), {"__name__": "page"})
+
+
+MODULES = {"priorfit": "priorfit", "torchrun": "torch.distributed.run"}
+
+
+@pytest.mark.slow  # four interpreters that load torch
+@pytest.mark.timeout(900)
+def test_the_commands_for_many_machines_run_and_give_the_same_model(tmp_path: Path):
+    page = (DOCS / "tutorials" / "many_machines.md").read_text(encoding="utf-8")
+    (recipe,), (commands,) = (re.findall(rf"```{kind}\n(.*?)```", page, flags=re.DOTALL) for kind in ("toml", "sh"))
+    (tmp_path / "waves.toml").write_text(recipe, encoding="utf-8")
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    for line in commands.splitlines():
+        program, *arguments = shlex.split(line)
+        command = [sys.executable, "-m", MODULES[program], *arguments]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    one, two = (pf.load(tmp_path / "runs" / run / "model").state_dict() for run in ("one", "two"))
+    for name, weight in one.items():
+        torch.testing.assert_close(two[name], weight, atol=1e-4, rtol=1e-3)
