@@ -205,15 +205,19 @@ def draw(rows: Sequence[Row]) -> Figure:
     return figure
 
 
+def shown(some: dict[str, Curve]) -> dict[str, Curve]:
+    """The curves without the truth, and without points that have no interval yet."""
+    return {name: [each for each in curve if len(each.kl) > 1] for name, curve in some.items() if name != LONG_RUN}
+
+
 def draw_nll(ax: Axes, case: str, some: dict[str, Curve], looks: dict[str, Look]) -> None:
     """The paper's figure, with its own curves."""
     truth = truth_of(some)
     level = mean(list(truth.nll.values())).mean
     ax.axhline(level, color="black", linewidth=1.0, linestyle=":", label="NLL of the truth")
-    for name, curve in some.items():
-        if name != LONG_RUN:
-            seconds = [each.seconds for each in curve]
-            draw_bars(ax, seconds, [each.mean_nll(truth) for each in curve], name, looks[name])
+    for name, curve in shown(some).items():
+        seconds = [each.seconds for each in curve]
+        draw_bars(ax, seconds, [each.mean_nll(truth) for each in curve], name, looks[name])
     if f"bnn_{case}" in PAPER_CASES:
         for name, marker in IN_PAPER.items():
             draw_points(ax, curves(f"bnn_{case}")[name], f"the paper's {name}, its machines", Look(GREY, marker))
@@ -222,9 +226,7 @@ def draw_nll(ax: Axes, case: str, some: dict[str, Curve], looks: dict[str, Look]
 
 def draw_kl(ax: Axes, some: dict[str, Curve], looks: dict[str, Look]) -> None:
     """What the paper could not show."""
-    for name, curve in some.items():
-        if name != LONG_RUN:
-            seconds = [each.seconds for each in curve]
-            draw_bars(ax, seconds, [each.mean_kl() for each in curve], name, looks[name])
+    for name, curve in shown(some).items():
+        draw_bars(ax, [each.seconds for each in curve], [each.mean_kl() for each in curve], name, looks[name])
     ax.axhline(0.005, color="black", linewidth=1.0, linestyle=":", label="0.005 nats")
     ax.set_ylim(1e-5, 10)

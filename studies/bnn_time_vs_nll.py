@@ -1,6 +1,6 @@
 """Figure 5: Bayesian neural networks, time against accuracy: a PFN beside SVI and NUTS, and beside the truth.
 
-    python studies/bnn_time_vs_nll.py
+    python studies/bnn_time_vs_nll.py           --kept: only what has been found so far
 
 Claims to test: the released ``bnn-small`` and ``bnn-large`` come within 0.005 nats of the truth, ``bnn-small-tanh`` and
 ``bnn-large-tanh`` too; to come within 0.01 nats of it SVI takes 1,000 times its time, and NUTS by Pyro 10,000 times.
@@ -122,32 +122,44 @@ def networks(setup: Setup, case: Case) -> list[Entrant]:
     return [Trained(PFN, recipe, setup.models)] if setup.quick else present([Released(name)])
 
 
+@dataclass(frozen=True)
+class Job:
+    """A row by its key, and how it is found out."""
+
+    key: dict[str, str | int]
+    find_out: Callable[[], dict[str, Any]]
+
+
 def run(setup: Setup) -> list[Row]:
     """The rows of all methods, some datasets at a time: all methods answer the first ones before any goes on."""
-    jobs = [job for case in setup.choose(CASES, CASES[::2]) for job in jobs_of(setup, case)]
-    return [row() for _, row in sorted(jobs, key=lambda job: job[0])]
+    return [setup.rows.get(job.key, job.find_out) for job in jobs(setup)]
 
 
-def jobs_of(setup: Setup, case: Case) -> Iterator[tuple[int, Callable[[], Row]]]:
-    """What gives the rows of a case, each with its first dataset."""
-    truth = Truth(setup, case)
+def kept(setup: Setup) -> list[Row]:
+    """The rows that are there."""
+    return [row for job in jobs(setup) if (row := setup.rows.find(job.key)) is not None]
+
+
+def jobs(setup: Setup) -> list[Job]:
+    """All of them, by their first dataset."""
+    every = [job for case in setup.choose(CASES, CASES[::2]) for job in jobs_of(setup, case)]
+    return sorted(every, key=lambda job: int(job.key["first"]))
+
+
+def jobs_of(setup: Setup, case: Case) -> Iterator[Job]:
+    """Those of a case."""
+    truth, most = Truth(setup, case), setup.num_datasets(case.datasets, quick=2)
     if case.prior.activation is not None:
-        for some in parts(setup.num_datasets(case.datasets, quick=2), at_once=1):
-            yield some.start, partial(truth.row, some.start)
+        yield from (truth.job(index) for index in range(most))
     for method in methods(setup, case):
-        count = min(method.datasets, setup.num_datasets(case.datasets, quick=2))
-        for some in parts(count, method.at_once):
-            yield some.start, partial(row_of, setup, truth, method, some)
+        about = {"method": method.family, "budget": method.budget, "version": method.version}
+        for some in parts(min(method.datasets, most), method.at_once):
+            yield Job(key_of(setup, case, some) | about, partial(answered, method, truth, some))
 
 
-def row_of(setup: Setup, truth: "Truth", method: Method, some: range) -> Row:
-    """What a method answers to some datasets."""
-    case = truth.case
-    about = {"method": method.family, "budget": method.budget, "version": method.version}
-    return setup.rows.get(
-        key_of(setup, case, some) | about,
-        lambda: found(method.predictor(), drawn(case.prior, some, setup.seed), truth.log_odds(some)),
-    )
+def answered(method: Method, truth: "Truth", some: range) -> dict[str, Any]:
+    """What is found out of a method's answers to some datasets."""
+    return found(method.predictor(), drawn(truth.case.prior, some, truth.setup.seed), truth.log_odds(some))
 
 
 def parts(count: int, at_once: int) -> Iterator[range]:
@@ -177,16 +189,17 @@ class Truth:
 
     def _one(self, index: int) -> Float[Tensor, " queries"]:
         if self.case.prior.activation is not None:
-            return torch.tensor(self.row(index)["log_odds"])
+            job = self.job(index)
+            return torch.tensor(self.setup.rows.get(job.key, job.find_out)["log_odds"])
         tasks = drawn(self.case.prior, range(index, index + 1), self.setup.seed)
         collapsed = CollapsedBNN(self.case.prior, self.setup.choose(16_384, 512), self.seed)
         return collapsed.condition(tasks.context_x, tasks.context_y).predict(tasks.query_x).logits[0]
 
-    def row(self, index: int) -> Row:
-        """A long run of NUTS, which is kept."""
+    def job(self, index: int) -> Job:
+        """A long run of NUTS, whose row is kept."""
         some = range(index, index + 1)
         key = key_of(self.setup, self.case, some) | {"method": LONG_RUN, "budget": 0, "version": ""}
-        return self.setup.rows.get(key, lambda: self._long_run(drawn(self.case.prior, some, self.setup.seed)))
+        return Job(key, lambda: self._long_run(drawn(self.case.prior, some, self.setup.seed)))
 
     def _long_run(self, tasks: Batch) -> dict[str, Any]:
         prior = self.case.prior
@@ -273,7 +286,7 @@ def one_of(tasks: Batch, index: int) -> Batch:
     return Batch(tasks.context_x[some], tasks.context_y[some], tasks.query_x[some], tasks.query_y[some])
 
 
-STUDY = Study("bnn_time_vs_nll", __doc__, run, tell, draw)
+STUDY = Study("bnn_time_vs_nll", __doc__, run, tell, draw, kept)
 
 if __name__ == "__main__":
     STUDY.main()

@@ -112,6 +112,8 @@ class Study:
     run: Callable[[Setup], list[Row]]
     tell: Callable[[Sequence[Row]], str]
     draw: Callable[[Sequence[Row]], Figure]
+    kept: Callable[[Setup], list[Row]] | None = None
+    """Where it makes sense to look at a run of hours before its end: the rows that are there."""
 
     def main(self) -> None:
         """Parse the command line, run, print the table, write the figure."""
@@ -122,7 +124,8 @@ class Study:
         if options.fresh:
             file.unlink(missing_ok=True)
         models = (BUILD / "quick" if options.quick else BUILD) / "models"
-        rows = self.run(Setup(Rows(file, options.seed), models, options.seed, options.quick, options.datasets))
+        make = self.kept if self.kept is not None and options.kept else self.run
+        rows = make(Setup(Rows(file, options.seed), models, options.seed, options.quick, options.datasets))
         print(self.tell(rows))
         print(f"rows: {shown(file)}  figure: {shown(save_figure(self.draw(rows), place / 'figures' / self.name))}")
 
@@ -135,6 +138,10 @@ def parsed_options(study: Study) -> argparse.Namespace:
     parser.add_argument("--datasets", type=int, default=None, help="for each point of a curve")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--fresh", action="store_true", help="forget the rows of earlier runs (not the trained models)")
+    if study.kept is not None:
+        parser.add_argument(
+            "--kept", action="store_true", help="compute nothing: tell and draw the rows that are there"
+        )
     options = parser.parse_args()
     if options.datasets is not None and options.datasets < 2:
         parser.error("--datasets must be at least 2, or there is no interval.")

@@ -101,3 +101,22 @@ def test_all_methods_answer_the_first_datasets_before_any_goes_on(tmp_path):
     assert {row["case"] for row in rows} == {"small", "small-tanh"}
     (collapsed,) = [row for row in rows if row["method"] == "CollapsedBNN"]
     assert max(collapsed["kl"]) < 0.01  # of two seeds
+
+
+def test_what_has_been_kept_is_told_and_drawn_before_the_end(tmp_path, monkeypatch, capsys):
+    import sys
+
+    import bnn_time_vs_nll  # pyright: ignore[reportMissingImports]
+    import study  # pyright: ignore[reportMissingImports]
+
+    setup = study.Setup(study.Rows(tmp_path / "quick" / "results" / "bnn_time_vs_nll.jsonl", 0), tmp_path, quick=True)
+    first = [job for job in bnn_time_vs_nll.jobs(setup) if job.key["case"] == "small" and job.key["budget"] in (4, 512)]
+    for job in first[:2]:  # CollapsedBNN on both datasets, SVI on one
+        setup.rows.add(job.key, job.find_out())
+    monkeypatch.setattr(study, "BUILD", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["study", "--quick", "--kept", "--threads=1"])
+    monkeypatch.setattr(study.Rows, "add", lambda *_: pytest.fail("this computes"))
+    bnn_time_vs_nll.STUDY.main()
+    told = capsys.readouterr().out
+    assert "| CollapsedBNN" in told and "| SVI" in told and "NUTS," not in told
+    assert (tmp_path / "quick" / "figures" / "bnn_time_vs_nll.png").exists()
