@@ -15,6 +15,7 @@ RUNS = [
     ["predict_latency"],
     ["prior_sampling"],
     ["baseline_cost"],
+    ["gp_speed"],
     ["time_to_quality", "--peers"],
 ]
 
