@@ -18,7 +18,7 @@ from priorfit.baselines import (
     exact,
 )
 from priorfit.data import Classes, Real
-from priorfit.network import PFN, Model, NetworkSettings, Task
+from priorfit.network import PFN, Model, NetworkSettings, Regression, Task
 from priorfit.priors import (
     BayesianNetwork,
     BetaBernoulli,
@@ -49,6 +49,10 @@ def shaken(kind: type[PFN] | type[AttentiveNeuralProcess], settings: object) -> 
 
 PREDICTORS = {
     "pfn": (shaken(PFN, NetworkSettings(width=16, layers=2, heads=2)), GP),
+    "pfn with regression": (
+        shaken(PFN, NetworkSettings(width=16, layers=2, heads=2, regression=Regression(8, 2, 16))),
+        GP,
+    ),
     "attentive_neural_process": (shaken(AttentiveNeuralProcess, NeuralProcessSettings(width=16)), GP),
     "exact_gp": (ExactGP(GP), GP),
     "exact_linear": (ExactLinear(LINEAR), LINEAR),

@@ -13,6 +13,7 @@ from priorfit.network import (
     NetworkSettings,
     NormalHead,
     NormalMixtureHead,
+    Regression,
     RiemannHead,
     Task,
 )
@@ -32,6 +33,16 @@ VARIANTS = {
     "context units": NetworkSettings(width=32, layers=3, heads=2, feedforward=48, target_scaling="context"),
     "mixture": NetworkSettings(width=32, layers=2, heads=4, feedforward=32, head=NormalMixtureHead(4)),
     "normal": NetworkSettings(width=32, layers=2, heads=4, feedforward=32, head=NormalHead(), encoder=LinearEncoder()),
+    "regression": NetworkSettings(width=32, layers=2, heads=2, feedforward=48, regression=Regression(12, 2, 24)),
+    "regression, bars, context units": NetworkSettings(
+        width=32,
+        layers=2,
+        heads=2,
+        feedforward=48,
+        head=RiemannHead(num_buckets=20),
+        target_scaling="context",
+        regression=Regression(4, 3, 24),
+    ),
     "positions": NetworkSettings(width=30, layers=2, heads=2, feedforward=48, positions="sinusoidal"),
 }
 

@@ -39,6 +39,18 @@ class Blocks(nn.Module):
         self.head = nn.Linear(4, 2)
 
 
+class WithRegression(Blocks):
+    def __init__(self) -> None:
+        super().__init__()
+        self.regression = nn.ModuleDict({"features": nn.Linear(4, 3), "told": nn.Linear(3, 4)})
+
+
+def test_matrices_that_make_features_go_to_muon():
+    network = WithRegression()
+    muon = Optimisers(network, OptimiserSettings()).members["muon"].param_groups[0]["params"]
+    assert [weight.shape for weight in muon] == [(4, 4), (3, 4)]
+
+
 def test_matrices_of_blocks_go_to_muon_and_everything_else_to_adam():
     network = Blocks()
     members = Optimisers(network, OptimiserSettings()).members

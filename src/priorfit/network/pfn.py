@@ -11,10 +11,12 @@ from priorfit.data import Batch
 from priorfit.errors import CheckpointError, OutsideTrainingWarning
 from priorfit.network.card import ModelCard
 from priorfit.network.embedding import target_encoder
+from priorfit.network.heads import GuidedHead, Head
 from priorfit.network.model import Model
 from priorfit.network.positions import POSITIONS
-from priorfit.network.posterior import PFNPosterior
+from priorfit.network.posterior import Memory, PFNPosterior
 from priorfit.network.questions import checked_context
+from priorfit.network.regression import RegressionLayer, check_outcome
 from priorfit.network.scaling import scaling_for
 from priorfit.network.settings import NetworkSettings, Task
 from priorfit.network.storage import read_model
@@ -51,7 +53,7 @@ class PFN(Model):
         )
         self.scaling = scaling_for(task.outcome, settings.target_scaling)
         sample = None if target_sample is None else self.scaling.calibrate(target_sample)
-        self.head = settings.head_for(task).build(task.outcome, sample)
+        self.regression, self.head = regression_and_head(settings, task, sample)
         self.decoder = nn.Linear(width, self.head.num_parameters)
         nn.init.zeros_(self.decoder.weight)
         with torch.no_grad():
@@ -72,15 +74,34 @@ class PFN(Model):
         """The head's parameters for each query, in one pass; ``context_y`` is in the network's units."""
         num_context = context_x.shape[1]
         inputs = self.input_encoder(torch.cat([context_x, query_x], dim=1))  # (batch, context + query, width)
-        context = self.context_tokens(inputs[:, :num_context], context_y)
-        tokens = torch.cat([context, inputs[:, num_context:]], dim=1)
-        return self.decoder(self.transformer(tokens, num_context))
+        context, queries = inputs[:, :num_context], inputs[:, num_context:]
+        context = self.positions(context + self.target_encoder(context_y))
+        if self.regression is None:
+            return self.decoder(self.transformer(torch.cat([context, queries], dim=1), num_context))
+        solution, told = self.regression.remember(context_x, context_y)
+        guess, told_queries = self.regression.answer(query_x, solution)
+        tokens = torch.cat([context + told, queries + told_queries], dim=1)
+        return torch.cat([self.decoder(self.transformer(tokens, num_context)), guess], dim=-1)
 
-    def context_tokens(
-        self, inputs: Float[Tensor, "batch context width"], context_y: Num[Tensor, "batch context"]
-    ) -> Float[Tensor, "batch context width"]:
-        """One token for each point of a context, from its encoded x and its y in the network's units."""
-        return self.positions(inputs + self.target_encoder(context_y))
+    def remember(
+        self, context_x: Float[Tensor, "batch context features"], context_y: Num[Tensor, "batch context"]
+    ) -> Memory:
+        """What answers to queries need of a context, whose y are in the network's units."""
+        tokens = self.positions(self.input_encoder(context_x) + self.target_encoder(context_y))
+        if self.regression is None:
+            return Memory(self.transformer.remember(tokens), None)
+        solution, told = self.regression.remember(context_x, context_y)
+        return Memory(self.transformer.remember(tokens + told), solution)
+
+    def answer(
+        self, query_x: Float[Tensor, "batch query features"], memory: Memory
+    ) -> Float[Tensor, "batch query parameters"]:
+        """The head's parameters for each query, as `forward` gives them."""
+        tokens = self.input_encoder(query_x)
+        if self.regression is None or memory.solution is None:
+            return self.decoder(self.transformer.answer(tokens, memory.layers))
+        guess, told = self.regression.answer(query_x, memory.solution)
+        return torch.cat([self.decoder(self.transformer.answer(tokens + told, memory.layers)), guess], dim=-1)
 
     def loss(self, batch: Batch) -> Float[Tensor, "batch query"]:
         """The Prior-Data NLL of each query: of its drawn y, or in expectation where ``batch.target`` is given."""
@@ -102,8 +123,7 @@ class PFN(Model):
         flat_x = context_x.to(self.dtype).reshape(batch_shape.numel(), *context_x.shape[-2:])
         flat_y = context_y.to(self.dtype).reshape(batch_shape.numel(), context_y.shape[-1])
         units = self.scaling(flat_y)
-        tokens = self.context_tokens(self.input_encoder(flat_x), units.inward(flat_y))
-        return PFNPosterior(self, self.transformer.remember(tokens), units, batch_shape)
+        return PFNPosterior(self, self.remember(flat_x, units.inward(flat_y)), units, batch_shape)
 
     def warn_outside_inputs(self, x: Num[Tensor, "*batch points features"]) -> None:
         """Warn, once, where inputs lie outside of the range that training showed."""
@@ -128,6 +148,19 @@ class PFN(Model):
         if reason not in self._warned:
             self._warned.add(reason)
             warnings.warn(message, OutsideTrainingWarning, stacklevel=4)
+
+
+def regression_and_head(
+    settings: NetworkSettings, task: Task, sample: Float[Tensor, " sample"] | None
+) -> tuple[RegressionLayer | None, Head]:
+    """The layer in front, if the settings ask for one, and the head, which is then guided by it."""
+    if settings.regression is None:
+        return None, settings.head_for(task).build(task.outcome, sample)
+    check_outcome(task.outcome)
+    encoder = settings.encoder_for(task).build(task.num_features, settings.regression.hidden, task.input_range)
+    residuals = torch.special.ndtri(torch.linspace(5e-5, 1 - 5e-5, 10_000))  # what bars are laid over
+    head = settings.head_for(task).build(task.outcome, None if sample is None else residuals)
+    return RegressionLayer(settings.regression, encoder, settings.width), GuidedHead(head)
 
 
 def load_pfn(path: str | Path) -> PFN:

@@ -1,5 +1,6 @@
 """A conditioned network: it answers any number of queries, in chunks that fit in memory."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
@@ -10,6 +11,7 @@ from torch.distributions import Distribution
 from priorfit.network.attention import KeysValues
 from priorfit.network.questions import check_queries
 from priorfit.network.scaling import NoUnits, Units
+from priorfit.network.solutions import Solution
 
 if TYPE_CHECKING:
     from priorfit.network.pfn import PFN
@@ -18,13 +20,19 @@ CHUNK_BYTES = 256 * 2**20
 """Memory that the network's intermediate states of one chunk of queries may take."""
 
 
+@dataclass(frozen=True)
+class Memory:
+    """What a network keeps of a context: keys and values of each layer, and the regressions where it has them."""
+
+    layers: list[KeysValues]
+    solution: Solution | None
+
+
 class PFNPosterior:
     """What a network remembers of a context; a `Posterior`."""
 
-    def __init__(
-        self, model: "PFN", memories: list[KeysValues], units: Units | NoUnits, batch_shape: torch.Size
-    ) -> None:
-        self._model, self._memories, self._units, self._batch_shape = model, memories, units, batch_shape
+    def __init__(self, model: "PFN", memory: Memory, units: Units | NoUnits, batch_shape: torch.Size) -> None:
+        self._model, self._memory, self._units, self._batch_shape = model, memory, units, batch_shape
 
     def predict(self, query_x: Num[Tensor, "*batch query features"]) -> Distribution:
         """The posterior predictive of each query; no query sees another."""
@@ -43,11 +51,11 @@ class PFNPosterior:
         settings, head = self._model.settings, self._model.head
         # tokens, normalised copy, query, attended, residuals; the feed-forward layer twice; the head's numbers
         numbers = 8 * settings.width + 2 * settings.feedforward + 4 * head.num_parameters
-        numbers += settings.heads * self._memories[0].keys.shape[2] * (settings.query_attention == "self") * 2
-        batch_size = max(1, self._memories[0].keys.shape[0])
+        numbers += settings.heads * self._memory.layers[0].keys.shape[2] * (settings.query_attention == "self") * 2
+        numbers += 0 if self._model.regression is None else self._model.regression.numbers_per_query
+        batch_size = max(1, self._memory.layers[0].keys.shape[0])
         return max(1, CHUNK_BYTES // (numbers * self._model.dtype.itemsize * batch_size))
 
     def _refined(self, query_x: Num[Tensor, "batch query features"]) -> Tensor:
         model = self._model
-        states = model.transformer.answer(model.input_encoder(query_x), self._memories)
-        return model.head.refine(model.decoder(states))
+        return model.head.refine(model.answer(query_x, self._memory))

@@ -9,6 +9,7 @@ from priorfit.network.attention import AttentionForm, QueryAttention, QueryScale
 from priorfit.network.embedding import FourierEncoder, InputEncoder, LinearEncoder
 from priorfit.network.heads import HeadSettings, default_head
 from priorfit.network.positions import Positions
+from priorfit.network.regression import Regression
 
 MOST_FOURIER_FEATURES = 8
 """Beyond, random projections of the inputs tell the network little; it gets the inputs themselves."""
@@ -31,7 +32,8 @@ class NetworkSettings:
     ``query_attention="self"`` is the paper's form: a query attends to itself instead of to a sink. ``qk_norm``
     normalises queries and keys. ``query_scale="log-n"`` lets attention grow sharper with log n. ``loops`` is how
     often the stack of layers is gone through, with the same weights. ``positions="sinusoidal"`` tells the points of a
-    context apart by their order: the paper's ablation, no longer invariant.
+    context apart by their order: the paper's ablation, no longer invariant. ``regression`` puts a
+    `RegressionLayer` in front.
     """
 
     width: int = 64
@@ -46,6 +48,7 @@ class NetworkSettings:
     query_scale: QueryScale = "fixed"
     loops: int = 1
     positions: Positions = "none"
+    regression: Regression | None = None
 
     def __post_init__(self) -> None:
         if min(self.width, self.layers, self.heads, self.feedforward, self.loops) < 1:

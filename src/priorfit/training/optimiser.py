@@ -11,6 +11,9 @@ from torch.optim import Adam, Optimizer
 
 from priorfit.errors import RecipeError
 
+MUON_PARTS = (".blocks.", "regression.encoder.", "regression.features.")
+"""Where in a network the matrices are that Muon updates."""
+
 
 @dataclass(frozen=True)
 class OptimiserSettings:
@@ -90,7 +93,7 @@ class Optimisers:
 
     def __init__(self, network: nn.Module, settings: OptimiserSettings) -> None:
         named = [(name, weight) for name, weight in network.named_parameters() if weight.requires_grad]
-        chosen = {name for name, weight in named if weight.ndim == 2 and ".blocks." in name}
+        chosen = {name for name, weight in named if weight.ndim == 2 and any(part in name for part in MUON_PARTS)}
         if settings.method == "adam":
             chosen = set()
         matrices = [weight for name, weight in named if name in chosen]

@@ -1,0 +1,127 @@
+"""The regression layer: Bayesian linear regression of the targets on learned features of x, solved exactly."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from priorfit.data import Outcome, Real
+from priorfit.errors import InputError
+from priorfit.network.solutions import Numbers, Phi, Solution, solve
+
+Points = Float[Tensor, "batch points features"]
+Guess = Float[Tensor, "batch points 2"]
+HeadNumbers = Float[Tensor, "batch points numbers"]
+Token = Float[Tensor, "batch points width"]
+
+FIRST_NOISE = (0.3, 0.01)
+"""The noise of the first and of the last head before training, in units of the prior's spread of y."""
+
+PACE = 10.0
+"""Noise and gains are learned as logarithms divided by this, so that Adam's small steps cross orders of magnitude."""
+
+GELU_RMS = 0.35
+"""Of the hidden units before training, roughly."""
+
+
+@dataclass(frozen=True)
+class Regression:
+    """The setting of a `RegressionLayer`: ``heads`` regressions, each on ``features`` learned features of x.
+
+    The features are those of a network with one hidden layer of ``hidden`` units on the encoded x.
+    """
+
+    features: int = 128
+    heads: int = 4
+    hidden: int = 256
+
+    def __post_init__(self) -> None:
+        if min(self.features, self.heads, self.hidden) < 1:
+            raise InputError(f"features, heads and hidden of a Regression must be at least 1; got {self}.")
+
+
+def check_outcome(outcome: Outcome) -> None:
+    """Refuse what cannot be regressed."""
+    if not isinstance(outcome, Real):
+        raise InputError(f"Regression is for real targets; this prior has {outcome}. Leave network.regression out.")
+
+
+def first_log_noise(heads: int) -> Float[Tensor, " heads"]:
+    """From much to little noise; between them where there is one head."""
+    high, low = (math.log(noise) for noise in FIRST_NOISE)
+    return torch.linspace(high, low, heads) if heads > 1 else torch.tensor([(high + 2 * low) / 3])
+
+
+class RegressionLayer(nn.Module):
+    """Tells every point what regressions on the other points say about it, and gives queries a first guess.
+
+    A head is the model y = noise (w . phi(x) + e) with w ~ N(0, I), e ~ N(0, 1) and learned phi and noise; heads are
+    weighted by their evidence. The guess is location and log scale of that mixture: the network predicts the
+    distribution of y in units of it, so that narrow posteriors need no fine bars. A point of the context is told what
+    the others say (leave-one-out has a closed form), so that it looks like a query whose answer is known.
+    Attention must learn to solve linear systems; this layer solves one, and learns what to regress on.
+    """
+
+    def __init__(self, settings: Regression, encoder: nn.Module, width: int) -> None:
+        """Build it; ``encoder`` takes x to ``settings.hidden`` numbers, ``width`` is that of the tokens."""
+        super().__init__()
+        heads, features = settings.heads, settings.features
+        self.heads = heads
+        self.numbers_per_query = 4 * heads * features + settings.hidden  # float64, and twice at a time
+        self.encoder = encoder
+        self.features = nn.Linear(settings.hidden, heads * features)
+        nn.init.normal_(self.features.weight, std=features**-0.5)  # a head's phi is as long as the hidden layer
+        nn.init.zeros_(self.features.bias)
+        log_noise = first_log_noise(heads)
+        log_gain = -log_noise - math.log(GELU_RMS * settings.hidden**0.5)
+        self.slow_log_noise = nn.Parameter(log_noise / PACE)
+        self.slow_log_gain = nn.Parameter((log_gain / PACE)[:, None, None].repeat(1, 1, features))
+        self.told = nn.Linear(3 * heads + 3, width)
+
+    @property
+    def log_noise(self) -> Float[Tensor, "heads 1"]:
+        """The log noise of each head, in float64."""
+        return PACE * self.slow_log_noise.double()[:, None]
+
+    def phi(self, x: Points) -> Phi:
+        """The features of inputs, in units of each head's noise."""
+        hidden = nn.functional.gelu(self.encoder(x))
+        phi = self.features(hidden).unflatten(2, (self.heads, -1)).transpose(1, 2)  # (batch, heads, points, features)
+        return (phi * (PACE * self.slow_log_gain).exp()).double()
+
+    def remember(self, x: Points, y: Float[Tensor, "batch points"]) -> tuple[Solution, Token]:
+        """The regressions on a context, and what each of its points is told."""
+        phi, values = self.phi(x), self._values(y)
+        solution, left_out = solve(phi, values)
+        solution.log_evidence = solution.log_evidence - y.shape[1] * self.log_noise[:, 0]  # of y in its own units
+        guess, heads = self._mixed(left_out.mean, left_out.variance, solution)
+        residual = (y - guess[..., 0]) * torch.exp(-guess[..., 1])
+        return solution, self._told(guess, heads, torch.tanh(residual / 3))
+
+    def answer(self, x: Points, solution: Solution) -> tuple[Guess, Token]:
+        """The guess about queries, and what they are told."""
+        phi = self.phi(x)
+        guess, heads = self._mixed(solution.mean(phi), solution.variance(phi), solution)
+        return guess, self._told(guess, heads, torch.zeros_like(guess[..., 0]))
+
+    def _values(self, y: Float[Tensor, "batch points"]) -> Numbers:
+        return y.double()[:, None, :] * (-self.log_noise).exp()  # (batch, heads, points)
+
+    def _mixed(self, mean: Numbers, variance: Numbers, solution: Solution) -> tuple[Guess, HeadNumbers]:
+        """Location and log scale of the heads' mixture, and each head's own numbers beside them."""
+        mean = mean * self.log_noise.exp()
+        log_variance = variance.log1p() + 2 * self.log_noise
+        log_weights = solution.log_evidence.log_softmax(1)[..., None]  # (batch, heads, 1)
+        location = (log_weights.exp() * mean).sum(1, keepdim=True)  # (batch, 1, points)
+        spread = log_variance.exp() + (mean - location).square()
+        log_scale = 0.5 * (log_weights.exp() * spread).sum(1, keepdim=True).log()
+        deviations = (mean - location) * torch.exp(-log_scale)
+        shares = log_weights.clamp_min(-20.0).expand_as(mean) / 4
+        heads = torch.cat([deviations, 0.5 * log_variance - log_scale, shares], dim=1)
+        dtype = self.features.weight.dtype
+        return torch.cat([location, log_scale], dim=1).mT.to(dtype), heads.mT.to(dtype)
+
+    def _told(self, guess: Guess, heads: HeadNumbers, surprise: Float[Tensor, "batch points"]) -> Token:
+        return self.told(torch.cat([heads, guess, surprise[..., None]], dim=-1))

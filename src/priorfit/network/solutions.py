@@ -1,0 +1,103 @@
+"""Linear regressions with unit noise and unit prior, in float64: by points where they are few, else by features."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+Phi = Float[Tensor, "batch heads points learned"]
+Numbers = Float[Tensor, "batch heads points"]
+Whitener = Float[Tensor, "batch heads rows learned"]
+
+
+class Solution(ABC):
+    """The posterior of the weights, given a context."""
+
+    def __init__(
+        self,
+        whitener: Whitener,
+        weights: Float[Tensor, "batch heads learned"],
+        log_evidence: Float[Tensor, "batch heads"],
+    ) -> None:
+        """Keep ``whitener``; ``log_evidence`` is that of the values in units of the noise, but for a constant."""
+        self.whitener, self.weights, self.log_evidence = whitener, weights, log_evidence
+
+    def mean(self, phi: Phi) -> Numbers:
+        """The posterior mean of w . phi."""
+        return (phi @ self.weights[..., None])[..., 0]
+
+    @abstractmethod
+    def variance(self, phi: Phi) -> Numbers:
+        """The posterior variance of w . phi."""
+
+    def _whitened(self, phi: Phi) -> Numbers:
+        return (phi @ self.whitener.mT).square().sum(-1)
+
+
+class ByPoints(Solution):
+    """The covariance of the weights as I - W^T W, with a row of W for each point."""
+
+    def variance(self, phi: Phi) -> Numbers:
+        """See `Solution.variance`."""
+        return (phi.square().sum(-1) - self._whitened(phi)).clamp_min(0.0)  # of a difference that rounds
+
+
+class ByFeatures(Solution):
+    """The covariance of the weights as W^T W, with a row of W for each feature."""
+
+    def variance(self, phi: Phi) -> Numbers:
+        """See `Solution.variance`."""
+        return self._whitened(phi)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """At each point of a context, the posterior of w . phi given all of its other points."""
+
+    mean: Numbers
+    variance: Numbers
+
+
+def solve(phi: Phi, values: Numbers) -> tuple[Solution, LeftOut]:
+    """Condition on a context, whose values are in units of the noise; an empty one leaves the prior."""
+    points, features = phi.shape[-2:]
+    return solve_by_points(phi, values) if points < features else solve_by_features(phi, values)
+
+
+def solve_by_points(phi: Phi, values: Numbers) -> tuple[Solution, LeftOut]:
+    """The Gram matrix of the points: for fewer of them than features."""
+    points, features = phi.shape[-2:]
+    factor = factor_of(phi @ phi.mT)  # (batch, heads, points, points)
+    identity = torch.eye(points, dtype=phi.dtype, device=phi.device).expand_as(factor)
+    joint = torch.linalg.solve_triangular(factor, torch.cat([phi, values[..., None], identity], dim=-1), upper=False)
+    whitener, white, inverse = joint.split([features, 1, points], dim=-1)
+    evidence = -0.5 * white.square().sum((-2, -1)) - log_determinant(factor)
+    precision = inverse.square().sum(-2)  # of each value given the others
+    left_out = LeftOut(values - (inverse.mT @ white)[..., 0] / precision, 1 / precision - 1)
+    return ByPoints(whitener, (whitener.mT @ white)[..., 0], evidence), left_out
+
+
+def solve_by_features(phi: Phi, values: Numbers) -> tuple[Solution, LeftOut]:
+    """The Gram matrix of the features: what is kept does not grow with the context."""
+    factor = factor_of(phi.mT @ phi)  # (batch, heads, features, features)
+    identity = torch.eye(phi.shape[-1], dtype=phi.dtype, device=phi.device).expand_as(factor)
+    whitener = torch.linalg.solve_triangular(factor, identity, upper=False)
+    white = whitener @ (phi.mT @ values[..., None])  # (batch, heads, features, 1)
+    evidence = 0.5 * (white.square().sum((-2, -1)) - values.square().sum(-1)) - log_determinant(factor)
+    solution = ByFeatures(whitener, (whitener.mT @ white)[..., 0], evidence)
+    leverage = solution.variance(phi)
+    rest = 1 - leverage
+    return solution, LeftOut((solution.mean(phi) - leverage * values) / rest, leverage / rest)
+
+
+def factor_of(gram: Float[Tensor, "batch heads rows rows"]) -> Float[Tensor, "batch heads rows rows"]:
+    """The Cholesky factor of a Gram matrix plus identity; one that is not finite gives NaN, not an error."""
+    gram.diagonal(dim1=-2, dim2=-1).add_(1.0)
+    return torch.linalg.cholesky_ex(gram).L
+
+
+def log_determinant(factor: Float[Tensor, "batch heads rows rows"]) -> Float[Tensor, "batch heads"]:
+    """Half the log determinant of the matrix that was factored."""
+    return factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
