@@ -221,7 +221,7 @@ def draw_nll(ax: Axes, case: str, some: dict[str, Curve], looks: dict[str, Look]
     if f"bnn_{case}" in PAPER_CASES:
         for name, marker in IN_PAPER.items():
             draw_points(ax, curves(f"bnn_{case}")[name], f"the paper's {name}, its machines", Look(GREY, marker))
-    ax.set_ylim(0.8 * level, 10 * level)
+    ax.set_ylim(0.6 * level, 10 * level)
 
 
 def draw_kl(ax: Axes, some: dict[str, Curve], looks: dict[str, Look]) -> None:
