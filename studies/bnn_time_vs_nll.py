@@ -124,14 +124,16 @@ def networks(setup: Setup, case: Case) -> list[Entrant]:
 
 @dataclass(frozen=True)
 class Job:
-    """A row by its key, and how it is found out."""
+    """A row by its key, how it is found out, and when."""
 
     key: dict[str, str | int]
     find_out: Callable[[], dict[str, Any]]
+    share: float
+    """Of the datasets of its method, where it starts: all methods go on at one pace, and the costly ones come late."""
 
 
 def run(setup: Setup) -> list[Row]:
-    """The rows of all methods, some datasets at a time: all methods answer the first ones before any goes on."""
+    """The rows of all methods, some datasets at a time."""
     return [setup.rows.get(job.key, job.find_out) for job in jobs(setup)]
 
 
@@ -141,9 +143,9 @@ def kept(setup: Setup) -> list[Row]:
 
 
 def jobs(setup: Setup) -> list[Job]:
-    """All of them, by their first dataset."""
+    """All of them, in their order."""
     every = [job for case in setup.choose(CASES, CASES[::2]) for job in jobs_of(setup, case)]
-    return sorted(every, key=lambda job: int(job.key["first"]))
+    return sorted(every, key=lambda job: job.share)
 
 
 def jobs_of(setup: Setup, case: Case) -> Iterator[Job]:
@@ -154,7 +156,8 @@ def jobs_of(setup: Setup, case: Case) -> Iterator[Job]:
     for method in methods(setup, case):
         about = {"method": method.family, "budget": method.budget, "version": method.version}
         for some in parts(min(method.datasets, most), method.at_once):
-            yield Job(key_of(setup, case, some) | about, partial(answered, method, truth, some))
+            share = (some.start + 1) / method.datasets
+            yield Job(key_of(setup, case, some) | about, partial(answered, method, truth, some), share)
 
 
 def answered(method: Method, truth: "Truth", some: range) -> dict[str, Any]:
@@ -199,7 +202,8 @@ class Truth:
         """A long run of NUTS, whose row is kept."""
         some = range(index, index + 1)
         key = key_of(self.setup, self.case, some) | {"method": LONG_RUN, "budget": 0, "version": ""}
-        return Job(key, lambda: self._long_run(drawn(self.case.prior, some, self.setup.seed)))
+        share = (index + 1) / self.case.datasets
+        return Job(key, lambda: self._long_run(drawn(self.case.prior, some, self.setup.seed)), share)
 
     def _long_run(self, tasks: Batch) -> dict[str, Any]:
         prior = self.case.prior
