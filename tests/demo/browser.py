@@ -30,7 +30,7 @@ FLAGS = (
     "disable-sync",
     "window-size=1280,943",  # the page itself then has 1280 x 800
 )
-PATIENCE = 60
+PATIENCE = 120
 """Seconds that a busy machine may need."""
 
 
@@ -46,9 +46,11 @@ def served(subjects: Sequence[Subject]) -> Iterator[str]:
     thread = Thread(target=run)
     thread.start()
     address, loop = started.get(timeout=PATIENCE)
-    yield address
-    loop.add_callback(loop.stop)
-    thread.join(timeout=PATIENCE)
+    try:
+        yield address
+    finally:
+        loop.add_callback(loop.stop)
+        thread.join(timeout=PATIENCE)
     assert not thread.is_alive()
 
 
@@ -78,8 +80,12 @@ class Browser:
         """Look again and again until it is so."""
         until = time.monotonic() + PATIENCE
         while not condition():
-            assert time.monotonic() < until, f"not within {PATIENCE} s: {condition}"
+            assert time.monotonic() < until, f"not within {PATIENCE} s; the page says: {self.status()}"
             time.sleep(0.05)
+
+    def status(self) -> str:
+        """The line below the pictures."""
+        return self.run("return window.Bokeh && named('status')?.text")
 
     def column(self, source: str, name: str) -> list[float]:
         """A column of a source, as the browser has it."""
@@ -118,6 +124,15 @@ class Browser:
             pointer.pointer_up()
         chain.perform()
 
+    def click(self, *places: tuple[float, float]) -> None:
+        """Click on places of the window, at once after each other."""
+        chain = ActionChains(self.driver, duration=20)
+        for place in places:
+            pointer = chain.w3c_actions.pointer_action.move_to_location(*self.pixel(*place))
+            pointer.pointer_down()
+            pointer.pointer_up()
+        chain.perform()
+
     def press_key(self, key: str) -> None:
         """Press a key, wherever the focus is."""
         ActionChains(self.driver).send_keys(key).perform()
@@ -126,6 +141,19 @@ class Browser:
         """Click a button of the page."""
         self.run(
             "Bokeh.index.find_one_by_id(named(arguments[0]).id).el.shadowRoot.querySelector('button').click()", name
+        )
+
+    def choose_item(self, name: str, item: str) -> None:
+        """Choose an item of a menu, as a user does."""
+        self.press_button(name)
+        self.run(
+            """
+            const {menu} = Bokeh.index.find_one_by_id(named(arguments[0]).id)
+            const items = [...menu.el.shadowRoot.querySelectorAll("*")]
+            items.filter((each) => each.textContent.trim() == arguments[1]).pop().click()
+            """,
+            name,
+            item,
         )
 
     def choose(self, name: str, option: str) -> None:

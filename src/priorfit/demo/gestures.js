@@ -2,6 +2,7 @@
 // While it computes, nothing is sent; then it gets the newest state, so events never pile up.
 
 const REACH = 14  // pixels around a point that count as the point
+const STILL = 5  // pixels that a hand may tremble
 const TYPING = new Set(["INPUT", "SELECT", "TEXTAREA"])
 
 let sent = 0
@@ -9,7 +10,8 @@ let answered = 0
 let is_changed = false  // points of which the server has not heard
 let is_moved = false  // a cursor of which it has not heard
 let cursor = null
-let grabbed = null
+let grabbed = null  // the point that follows the mouse
+let pressed = null  // where a button went down and stayed: Bokeh then speaks of a press, no longer of a tap or a pan
 let is_listening = false  // to the keys
 
 function inside({figure}, {x, y}) {
@@ -89,6 +91,12 @@ function key(args, event) {
 }
 
 function move(args, event) {
+  if (pressed !== null && Math.hypot(event.sx - pressed.sx, event.sy - pressed.sy) > STILL) {
+    pressed = null
+  }
+  if (grabbed !== null && pressed === null) {
+    drag(args, event)
+  }
   if (inside(args, event)) {
     cursor = event.x
     is_moved = true
@@ -101,11 +109,17 @@ function grab(args, event) {
   grabbed = nearest(args, event)
 }
 
-function pan(args, event) {
-  if (grabbed !== null) {
-    drag(args, event)
+function press(args, event) {
+  grab(args, event)
+  pressed = event
+}
+
+function release(args, event) {
+  grabbed = null
+  if (pressed !== null) {
+    pressed = null
+    tap(args, event)
   }
-  move(args, event)
 }
 
 function hear(args) {
@@ -116,14 +130,17 @@ function hear(args) {
 export default (args, event) => {
   if (!is_listening) {
     is_listening = true
-    document.addEventListener("keydown", (pressed) => key(args, pressed))
+    document.addEventListener("keydown", (stroke) => key(args, stroke))
   }
   switch (event.event_name) {
-    case "tap": return tap(args, event)
+    case "tap":
+    case "doubletap": return tap(args, event)
     case "panstart": return grab(args, event)
-    case "pan": return pan(args, event)
-    case "panend": grabbed = null; return
+    case "press": return press(args, event)
+    case "pan":
     case "mousemove": return move(args, event)
+    case "panend":
+    case "pressup": return release(args, event)
     default: return hear(args)  // not an event: the answer has changed
   }
 }

@@ -24,7 +24,7 @@ with needs_extra("demo"):
     )
 
 GESTURES = Path(__file__).with_name("gestures.js")
-EVENTS = ("tap", "panstart", "pan", "panend", "mousemove")
+EVENTS = ("tap", "doubletap", "press", "pressup", "panstart", "pan", "panend", "mousemove")
 LAYERS = ("density", "bands", "exact")
 MOST_FUNCTIONS = 20
 
