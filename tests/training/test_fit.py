@@ -4,6 +4,8 @@ from tiny_recipes import TINY_NETWORK
 
 import priorfit as pf
 from priorfit.errors import InputError, PriorError
+from priorfit.network import Regression
+from priorfit.training.fit import default_network
 
 
 def test_a_network_learns_to_count():
@@ -18,6 +20,13 @@ def test_a_network_learns_to_count():
     once = model.condition(torch.full((1, 1), 0.5), torch.ones(1)).predict(torch.full((1, 1), 0.5)).probs
     often = model.condition(torch.full((8, 1), 0.5), torch.ones(8)).predict(torch.full((1, 1), 0.5)).probs
     assert abs(once.item() - 1.5 / 2) < 0.08 and abs(often.item() - 8.5 / 9) < 0.08
+
+
+def test_the_default_network_regresses_where_the_prior_is_a_mixture_of_regressions():
+    assert default_network(pf.GaussianProcess(lengthscale=0.1)).regression == Regression(64, 1, 128)
+    assert default_network(pf.HyperGaussianProcess()).regression == Regression(64, 4, 128)
+    for prior in (pf.BetaBernoulli(), pf.Binarized(pf.GaussianProcess()), pf.PaddedFeatures(pf.GaussianProcess(), 3)):
+        assert default_network(prior).regression is None
 
 
 def test_a_prior_over_classes_is_fitted_like_one_over_reals():

@@ -99,6 +99,7 @@ class HyperGaussianProcess(Prior):
 
     outcome = Real()
     offers_expected = True
+    regression_heads = 4
 
     def __post_init__(self) -> None:
         """Check the fields."""

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Literal
 
 from priorfit.errors import InputError
-from priorfit.network import PFN, NetworkSettings
+from priorfit.network import PFN, NetworkSettings, Regression
 from priorfit.priors import Prior
 from priorfit.training.loop import RunOptions, train
 from priorfit.training.progress import Display, Silent
@@ -33,7 +33,7 @@ def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to
         steps: The training budget as a number of steps, for a result that does not depend on the machine's speed.
         seed: Decides data and initial weights.
         targets: ``"expected"`` takes the expectation over y where the prior knows it: the same aim, less noise.
-        network: Size and parts of the network.
+        network: Size and parts of the network; by default `default_network`.
         progress: Show a line with loss, gap and time left.
         folder: Save checkpoints and metrics here, so that a stopped run can go on.
         device: Such as ``"cuda"``; by default a GPU where there is one.
@@ -56,13 +56,25 @@ def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to
         budget=Budget(steps=steps, minutes=minutes),
         name=getattr(prior, "name", type(prior).__name__),
         seed=seed,
-        network=network or NetworkSettings(),
+        network=network or default_network(prior),
         data=DataSettings(targets=targets),
     )
     options = RunOptions(folder=None if folder is None else Path(folder), device=device)
     model = train(recipe, options, screen() if progress else Silent())
     assert isinstance(model, PFN)
     return model
+
+
+def default_network(prior: Prior) -> NetworkSettings:
+    """What won the pilots: a regression layer for Gaussian processes and linear models, a plain transformer for others.
+
+    >>> import priorfit as pf
+    >>> default_network(pf.GaussianProcess()).regression
+    Regression(features=64, heads=1, hidden=128)
+    """
+    if prior.regression_heads == 0:
+        return NetworkSettings()
+    return NetworkSettings(regression=Regression(features=64, heads=prior.regression_heads, hidden=128))
 
 
 def screen() -> Display:
