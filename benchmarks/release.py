@@ -3,13 +3,14 @@
     python benchmarks/release.py runs/gp-rbf-1d/model --release    the weights go to src/priorfit/zoo/gp-rbf-1d
     python benchmarks/release.py gp-rbf-1d                         measure a released model again
 
-Printed are NLL, exact NLL, gap and the floor of the head at each context size, on datasets that no training saw (their
-own seed), with 95 % intervals over datasets; the expectation over y is taken exactly. A model of classes has accuracies
-in place of a floor. Bayesian networks are measured against `CollapsedBNN`, which tells its Monte Carlo error, or, with
-an activation, against long runs of NUTS at n = 100. Where no truth is known there are NLL, accuracy (classes) and the
-share of targets in the 95 % interval (reals). ``--release`` saves the weights in float16 where that costs less
-than 0.001 nats on average, else in float32, and writes the numbers of the saved file into its card. Cost: a minute;
-four for `CollapsedBNN`, and one or two for each dataset of a network with an activation.
+Printed are NLL, exact NLL, gap and the floor of the head at each context size, on datasets that no training saw
+(their own seed), with 95 % intervals over datasets; the expectation over y is taken exactly. A model of classes has
+accuracies in place of a floor. Hyper-priors are measured against `HyperGPOracle` at the paper's n, Bayesian networks
+against `CollapsedBNN`, which tells its Monte Carlo error, or, with an activation, against long runs of NUTS at n =
+100. Where no truth is known there are NLL, accuracy (classes) and the share of targets in the 95 % interval (reals).
+``--release`` saves the weights in float16 where that costs less than 0.001 nats on average, else in float32, and
+writes the numbers of the saved file into its card. Cost: a minute; four for `CollapsedBNN`, and one or two for each
+dataset of a network with an activation.
 """
 
 import argparse

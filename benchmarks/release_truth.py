@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from functools import partial
 
 import torch
+from pilot_tasks import oracle
 from torch.distributions import Distribution
 
 from priorfit.baselines.collapsed_bnn import CollapsedBNN
 from priorfit.baselines.exact import exact
 from priorfit.data import Batch
 from priorfit.predictor import Predictor
-from priorfit.priors import BayesianNetwork, Prior
+from priorfit.priors import BayesianNetwork, HyperGaussianProcess, Prior
 
 CONTEXT_SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
 SEED = 1
@@ -34,6 +35,8 @@ def reference_of(prior: Prior) -> Reference:
     closed = exact(prior)
     if closed is not None:
         return Reference("exact", partial(predicted, closed), 2_000)
+    if isinstance(prior, HyperGaussianProcess):
+        return Reference("HyperGPOracle", partial(from_oracle, prior), 200, sizes=(5, 10, 15, 20, 25, 30))
     if not isinstance(prior, BayesianNetwork):
         return Reference("none is known", unknown, 2_000)
     if prior.activation is None:
@@ -49,6 +52,11 @@ def unknown(tasks: Batch) -> tuple[None, dict[str, float]]:
 def predicted(predictor: Predictor, tasks: Batch) -> tuple[Distribution, dict[str, float]]:
     """What a predictor says."""
     return predictor.condition(tasks.context_x, tasks.context_y).predict(tasks.query_x), {}
+
+
+def from_oracle(prior: HyperGaussianProcess, tasks: Batch) -> tuple[Distribution, dict[str, float]]:
+    """`HyperGPOracle` as a table, kept in ``build/references``: minutes the first time."""
+    return oracle(prior)(tasks), {}
 
 
 def collapsed(prior: BayesianNetwork, tasks: Batch) -> tuple[Distribution, dict[str, float]]:

@@ -60,6 +60,20 @@ def test_a_release_has_its_numbers_on_its_card(
     assert all(("gap" in row) == (reference != "none is known") for row in measured["rows"])
 
 
+def test_a_gp_with_hyper_priors_is_measured_against_its_oracle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    import references  # pyright: ignore[reportMissingImports]
+    import release_truth  # pyright: ignore[reportMissingImports]
+
+    monkeypatch.setattr(references, "FOLDER", tmp_path)
+    prior = pf.HyperGaussianProcess()
+    reference = release_truth.reference_of(prior)
+    assert reference.name == "HyperGPOracle" and reference.sizes == (5, 10, 15, 20, 25, 30)
+    tasks = prior.sample(2, 7).split(5)
+    truth, _ = reference.answer(tasks)
+    exact = pf.baselines.HyperGPOracle(prior).condition(tasks.context_x, tasks.context_y).predict(tasks.query_x)
+    assert (truth.mean - exact.mean).abs().max() < 0.1 * exact.stddev.max()
+
+
 def test_a_network_with_an_activation_is_measured_against_long_runs(monkeypatch: pytest.MonkeyPatch):
     import release_truth  # pyright: ignore[reportMissingImports]
 
