@@ -79,6 +79,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(recipe_file: Path, tmp_path: Path):
     assert (folder / "checkpoint" / "config.json").exists()
 
 
+@pytest.mark.timeout(600)  # two more imports of torch, on cores that may be busy
 def test_two_processes_train_as_one_does(tmp_path: Path):
     file = tmp_path / "tiny.toml"
     file.write_text(TINY_TOML.format(steps=6, micro_batches=4))
