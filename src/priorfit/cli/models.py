@@ -1,6 +1,8 @@
 """``priorfit models``."""
 
-from rich.table import Table
+from typing import Any
+
+from rich.table import Column, Table
 
 from priorfit.cli.terminal import answers
 from priorfit.zoo import load, names
@@ -8,7 +10,9 @@ from priorfit.zoo import load, names
 
 def models() -> None:
     """List the released models."""
-    table = Table("model", "prior", "features", "context", "weights", "trained on", box=None, header_style="bold")
+    headers = ("prior", "features", "context", "weights", "datasets")
+    width = max([len("model"), *map(len, names())])  # what a user copies is never cut
+    table = Table(Column("model", min_width=width), *headers, box=None, header_style="bold")
     for name in names():
         model = load(name)
         trained = model.card.trained_context
@@ -18,6 +22,12 @@ def models() -> None:
             str(model.task.num_features),
             "?" if trained is None else f"{trained[0]} to {trained[1]}",
             f"{sum(weight.numel() for weight in model.parameters()):,}",
-            f"{model.card.training.get('datasets', 0):,} datasets",
+            f"{all_datasets(model.card.training):,}",
         )
     answers.print(table)
+
+
+def all_datasets(training: dict[str, Any]) -> int:
+    """The datasets of a model's training and of those that it went on from."""
+    before = training.get("started_from", {}).get("training")
+    return training.get("datasets", 0) + (0 if before is None else all_datasets(before))
