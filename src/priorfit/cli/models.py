@@ -11,8 +11,7 @@ from priorfit.zoo import load, names
 def models() -> None:
     """List the released models."""
     headers = ("prior", "features", "context", "weights", "datasets")
-    width = max([len("model"), *map(len, names())])  # what a user copies is never cut
-    table = Table(Column("model", min_width=width), *headers, box=None, header_style="bold")
+    table = Table(Column("model", no_wrap=True), *headers, box=None, header_style="bold")  # no name is cut
     for name in names():
         model = load(name)
         trained = model.card.trained_context
