@@ -2,18 +2,18 @@ import pytest
 import torch
 
 import priorfit as pf
-from priorfit.data import Classes, Real
+from priorfit.data import Real
 from priorfit.errors import InputError
 from priorfit.network import PFN, NetworkSettings, NormalHead, Regression, Task
 from priorfit.network.embedding import FourierEncoder
-from priorfit.network.regression import RegressionLayer
+from priorfit.network.regression import RealRegression
 from priorfit.seeding import seeded
 
 
-def layer(heads: int = 2, features: int = 6) -> RegressionLayer:
+def layer(heads: int = 2, features: int = 6) -> RealRegression:
     with seeded(0):
         settings = Regression(features, heads, hidden=16)
-        return RegressionLayer(settings, FourierEncoder(8).build(1, 16, (0.0, 1.0)), width=12)
+        return RealRegression(settings, FourierEncoder(8).build(1, 16, (0.0, 1.0)), width=12)
 
 
 def test_the_guess_of_one_head_is_its_predictive():
@@ -71,12 +71,19 @@ def test_a_network_with_a_regression_soon_beats_one_without():
     assert gaps[1] < gaps[0] / 2
 
 
-def test_classes_are_refused():
-    settings = NetworkSettings(regression=Regression())
-    with pytest.raises(InputError, match="for real targets; this prior has Classes"):
-        PFN(settings, Task(1, Classes(2), (0.0, 1.0)))
-    with pytest.raises(InputError, match="at least 1; got Regression"):
+def test_features_can_be_linear_in_the_encoded_inputs():
+    settings = NetworkSettings(width=16, layers=1, heads=2, feedforward=16, regression=Regression(3, 2, hidden=0))
+    model = PFN(settings, Task(1, Real(), (0.0, 1.0)))
+    assert isinstance(model.regression, RealRegression)
+    assert model.regression.phi(torch.rand(4, 5, 1)).shape == (4, 2, 5, 3)
+    assert model.condition(torch.rand(4, 5, 1), torch.randn(4, 5)).predict(torch.rand(4, 2, 1)).batch_shape == (4, 2)
+
+
+def test_impossible_settings_are_refused():
+    with pytest.raises(InputError, match="at least 1, and hidden at least 0; got Regression"):
         Regression(features=0)
+    with pytest.raises(InputError, match="at least 1, and hidden at least 0; got Regression"):
+        Regression(hidden=-1)
 
 
 def test_a_saved_network_with_a_regression_comes_back(tmp_path):

@@ -14,7 +14,6 @@ from priorfit.distributions import (
     BoundedRiemann,
     NormalMixture,
     UnboundedRiemann,
-    affine,
     equal_mass_borders,
     expected_log_prob,
     stratified_log_prob,
@@ -231,35 +230,6 @@ class OneLogit(Head):
     def distribution(self, refined: Refined) -> Distribution:
         """See `Head.distribution`."""
         return Bernoulli(logits=refined.squeeze(-1), validate_args=False)
-
-
-class GuidedHead(Head):
-    """A head whose y is in units of a guess: the last two parameters are its location and its log scale."""
-
-    def __init__(self, inner: Head) -> None:
-        super().__init__()
-        self.inner = inner
-        self.num_parameters = inner.num_parameters
-
-    def refine(self, parameters: Parameters) -> Refined:
-        """See `Head.refine`."""
-        guess = at_least_float32(parameters[..., -2:])
-        return torch.cat([self.inner.refine(parameters[..., :-2]), guess], dim=-1)
-
-    def distribution(self, refined: Refined) -> Distribution:
-        """See `Head.distribution`."""
-        location, log_scale = refined[..., -2:].unbind(-1)
-        return affine(self.inner.distribution(refined[..., :-2]), log_scale.exp(), location)
-
-    def expected_log_prob(
-        self, ppd: Distribution, target: Distribution, drawn: Num[Tensor, "*batch query"]
-    ) -> Float[Tensor, "*batch query"]:
-        """See `Head.expected_log_prob`."""
-        return self.inner.expected_log_prob(ppd, target, drawn)
-
-    def initial_bias(self) -> Float[Tensor, " parameters"]:
-        """See `Head.initial_bias`."""
-        return self.inner.initial_bias()
 
 
 def default_head(outcome: Outcome) -> HeadSettings:

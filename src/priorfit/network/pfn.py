@@ -7,16 +7,18 @@ import torch
 from jaxtyping import Float, Num
 from torch import Tensor, nn
 
-from priorfit.data import Batch
+from priorfit.data import Batch, Classes
 from priorfit.errors import CheckpointError, OutsideTrainingWarning
 from priorfit.network.card import ModelCard
+from priorfit.network.class_regression import ClassRegression
 from priorfit.network.embedding import target_encoder
-from priorfit.network.heads import GuidedHead, Head
+from priorfit.network.guided import guided
+from priorfit.network.heads import Head
 from priorfit.network.model import Model
 from priorfit.network.positions import POSITIONS
 from priorfit.network.posterior import Memory, PFNPosterior
 from priorfit.network.questions import checked_context
-from priorfit.network.regression import RegressionLayer, check_outcome
+from priorfit.network.regression import RealRegression, RegressionLayer
 from priorfit.network.scaling import scaling_for
 from priorfit.network.settings import NetworkSettings, Task
 from priorfit.network.storage import read_model
@@ -156,11 +158,11 @@ def regression_and_head(
     """The layer in front, if the settings ask for one, and the head, which is then guided by it."""
     if settings.regression is None:
         return None, settings.head_for(task).build(task.outcome, sample)
-    check_outcome(task.outcome)
-    encoder = settings.encoder_for(task).build(task.num_features, settings.regression.hidden, task.input_range)
+    encoder = settings.encoder_for(task).build(task.num_features, settings.regression.encoded, task.input_range)
     residuals = torch.special.ndtri(torch.linspace(5e-5, 1 - 5e-5, 10_000))  # what bars are laid over
-    head = settings.head_for(task).build(task.outcome, None if sample is None else residuals)
-    return RegressionLayer(settings.regression, encoder, settings.width), GuidedHead(head)
+    head = guided(settings.head_for(task).build(task.outcome, None if sample is None else residuals))
+    layer = ClassRegression if isinstance(task.outcome, Classes) else RealRegression
+    return layer(settings.regression, encoder, settings.width), head
 
 
 def load_pfn(path: str | Path) -> PFN:

@@ -1,18 +1,18 @@
 """The regression layer: Bayesian linear regression of the targets on learned features of x, solved exactly."""
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Num
 from torch import Tensor, nn
 
-from priorfit.data import Outcome, Real
 from priorfit.errors import InputError
 from priorfit.network.solutions import Numbers, Phi, Solution, solve
 
 Points = Float[Tensor, "batch points features"]
-Guess = Float[Tensor, "batch points 2"]
+Guess = Float[Tensor, "batch points guessed"]
 HeadNumbers = Float[Tensor, "batch points numbers"]
 Token = Float[Tensor, "batch points width"]
 
@@ -25,12 +25,16 @@ PACE = 10.0
 GELU_RMS = 0.35
 """Of the hidden units before training, roughly."""
 
+ENCODED_RMS = 0.7
+"""The same of an encoder's numbers."""
+
 
 @dataclass(frozen=True)
 class Regression:
     """The setting of a `RegressionLayer`: ``heads`` regressions, each on ``features`` learned features of x.
 
-    The features are those of a network with one hidden layer of ``hidden`` units on the encoded x.
+    The features are those of a network with one hidden layer of ``hidden`` units on the encoded x, or, where that is 0,
+    linear in what the encoder makes of x.
     """
 
     features: int = 128
@@ -38,14 +42,15 @@ class Regression:
     hidden: int = 256
 
     def __post_init__(self) -> None:
-        if min(self.features, self.heads, self.hidden) < 1:
-            raise InputError(f"features, heads and hidden of a Regression must be at least 1; got {self}.")
+        if min(self.features, self.heads) < 1 or self.hidden < 0:
+            raise InputError(
+                f"features and heads of a Regression must be at least 1, and hidden at least 0; got {self}."
+            )
 
-
-def check_outcome(outcome: Outcome) -> None:
-    """Refuse what cannot be regressed."""
-    if not isinstance(outcome, Real):
-        raise InputError(f"Regression is for real targets; this prior has {outcome}. Leave network.regression out.")
+    @property
+    def encoded(self) -> int:
+        """How many numbers the encoder makes of x."""
+        return self.hidden or self.heads * self.features
 
 
 def first_log_noise(heads: int) -> Float[Tensor, " heads"]:
@@ -54,45 +59,68 @@ def first_log_noise(heads: int) -> Float[Tensor, " heads"]:
     return torch.linspace(high, low, heads) if heads > 1 else torch.tensor([(high + 2 * low) / 3])
 
 
-class RegressionLayer(nn.Module):
+class RegressionLayer(nn.Module, ABC):
     """Tells every point what regressions on the other points say about it, and gives queries a first guess.
 
-    A head is the model y = noise (w . phi(x) + e) with w ~ N(0, I), e ~ N(0, 1) and learned phi and noise; heads are
-    weighted by their evidence. The guess is location and log scale of that mixture: the network predicts the
-    distribution of y in units of it, so that narrow posteriors need no fine bars. A point of the context is told what
-    the others say (leave-one-out has a closed form), so that it looks like a query whose answer is known.
-    Attention must learn to solve linear systems; this layer solves one, and learns what to regress on.
+    A head regresses on learned features phi, in units of its noise; heads are weighted by their evidence. A point of
+    the context is told what the others say, so that it looks like a query whose answer is known. Attention must learn
+    to solve linear systems; this layer solves them, and learns what to regress on.
     """
 
-    def __init__(self, settings: Regression, encoder: nn.Module, width: int) -> None:
-        """Build it; ``encoder`` takes x to ``settings.hidden`` numbers, ``width`` is that of the tokens."""
+    def __init__(self, settings: Regression, encoder: nn.Module, log_spread: Float[Tensor, " heads"]) -> None:
+        """Build it; ``encoder`` takes x to ``settings.encoded`` numbers, ``log_spread`` is that of w . phi at first."""
         super().__init__()
         heads, features = settings.heads, settings.features
         self.heads = heads
         self.numbers_per_query = 4 * heads * features + settings.hidden  # float64, and twice at a time
         self.encoder = encoder
-        self.features = nn.Linear(settings.hidden, heads * features)
-        nn.init.normal_(self.features.weight, std=features**-0.5)  # a head's phi is as long as the hidden layer
-        nn.init.zeros_(self.features.bias)
-        log_noise = first_log_noise(heads)
-        log_gain = -log_noise - math.log(GELU_RMS * settings.hidden**0.5)
-        self.slow_log_noise = nn.Parameter(log_noise / PACE)
+        self.features: nn.Linear | None = None
+        length = ENCODED_RMS * features**0.5
+        if settings.hidden:
+            self.features = nn.Linear(settings.hidden, heads * features)
+            nn.init.normal_(self.features.weight, std=features**-0.5)  # a head's phi is as long as the hidden layer
+            nn.init.zeros_(self.features.bias)
+            length = GELU_RMS * settings.hidden**0.5
+        log_gain = log_spread - math.log(length)
         self.slow_log_gain = nn.Parameter((log_gain / PACE)[:, None, None].repeat(1, 1, features))
-        self.told = nn.Linear(3 * heads + 3, width)
+
+    def phi(self, x: Points) -> Phi:
+        """The features of inputs, in units of each head's noise."""
+        encoded = self.encoder(x)
+        phi = encoded if self.features is None else self.features(nn.functional.gelu(encoded))
+        phi = phi.unflatten(2, (self.heads, -1)).transpose(1, 2)  # (batch, heads, points, features)
+        return (phi * (PACE * self.slow_log_gain).exp()).double()
+
+    @abstractmethod
+    def remember(self, x: Points, y: Num[Tensor, "batch points"]) -> tuple[Solution, Token]:
+        """The regressions on a context, and what each of its points is told."""
+
+    @abstractmethod
+    def answer(self, x: Points, solution: Solution) -> tuple[Guess, Token]:
+        """The guess about queries, and what they are told."""
+
+
+class RealRegression(RegressionLayer):
+    """Of real targets: y = noise (w . phi(x) + e) with w ~ N(0, I), e ~ N(0, 1) and learned phi and noise.
+
+    The guess is location and log scale of the heads' mixture: the network predicts the distribution of y in units of
+    it, so that narrow posteriors need no fine bars. Leave-one-out has a closed form.
+    """
+
+    def __init__(self, settings: Regression, encoder: nn.Module, width: int) -> None:
+        """Build it; ``width`` is that of the tokens."""
+        log_noise = first_log_noise(settings.heads)
+        super().__init__(settings, encoder, -log_noise)
+        self.slow_log_noise = nn.Parameter(log_noise / PACE)
+        self.told = nn.Linear(3 * settings.heads + 3, width)
 
     @property
     def log_noise(self) -> Float[Tensor, "heads 1"]:
         """The log noise of each head, in float64."""
         return PACE * self.slow_log_noise.double()[:, None]
 
-    def phi(self, x: Points) -> Phi:
-        """The features of inputs, in units of each head's noise."""
-        hidden = nn.functional.gelu(self.encoder(x))
-        phi = self.features(hidden).unflatten(2, (self.heads, -1)).transpose(1, 2)  # (batch, heads, points, features)
-        return (phi * (PACE * self.slow_log_gain).exp()).double()
-
-    def remember(self, x: Points, y: Float[Tensor, "batch points"]) -> tuple[Solution, Token]:
-        """The regressions on a context, and what each of its points is told."""
+    def remember(self, x: Points, y: Num[Tensor, "batch points"]) -> tuple[Solution, Token]:
+        """See `RegressionLayer.remember`."""
         phi, values = self.phi(x), self._values(y)
         solution, left_out = solve(phi, values)
         solution.log_evidence = solution.log_evidence - y.shape[1] * self.log_noise[:, 0]  # of y in its own units
@@ -101,7 +129,7 @@ class RegressionLayer(nn.Module):
         return solution, self._told(guess, heads, torch.tanh(residual / 3))
 
     def answer(self, x: Points, solution: Solution) -> tuple[Guess, Token]:
-        """The guess about queries, and what they are told."""
+        """See `RegressionLayer.answer`."""
         phi = self.phi(x)
         guess, heads = self._mixed(solution.mean(phi), solution.variance(phi), solution)
         return guess, self._told(guess, heads, torch.zeros_like(guess[..., 0]))
@@ -120,7 +148,7 @@ class RegressionLayer(nn.Module):
         deviations = (mean - location) * torch.exp(-log_scale)
         shares = log_weights.clamp_min(-20.0).expand_as(mean) / 4
         heads = torch.cat([deviations, 0.5 * log_variance - log_scale, shares], dim=1)
-        dtype = self.features.weight.dtype
+        dtype = self.told.weight.dtype
         return torch.cat([location, log_scale], dim=1).mT.to(dtype), heads.mT.to(dtype)
 
     def _told(self, guess: Guess, heads: HeadNumbers, surprise: Float[Tensor, "batch points"]) -> Token:

@@ -1,0 +1,70 @@
+"""The regression layer of two classes: probit regression on learned features, by expectation propagation."""
+
+import math
+
+import torch
+from jaxtyping import Float, Num
+from torch import Tensor, nn
+from torch.special import log_ndtr
+
+from priorfit.network.propagation import classify
+from priorfit.network.regression import Guess, Points, Regression, RegressionLayer, Token
+from priorfit.network.solutions import Numbers, Solution
+
+FIRST_SPREAD = (1.0, 20.0)
+"""Of w . phi in units of the noise, before training: that of the first and that of the last head."""
+
+LARGEST_TOLD = 5.0
+"""Tokens are told margins and log odds squashed to this: beyond, a label is certain."""
+
+
+def first_log_spread(heads: int) -> Float[Tensor, " heads"]:
+    """From vague to certain labels; between them where there is one head."""
+    low, high = (math.log(spread) for spread in FIRST_SPREAD)
+    return torch.linspace(low, high, heads) if heads > 1 else torch.tensor([(low + high) / 2])
+
+
+class ClassRegression(RegressionLayer):
+    """Of two classes: y = [w . phi(x) + e > 0] with w ~ N(0, I), e ~ N(0, 1) and learned phi.
+
+    The guess is the log odds of the heads' mixture, to which the network adds its own.
+    """
+
+    def __init__(self, settings: Regression, encoder: nn.Module, width: int) -> None:
+        """Build it; ``width`` is that of the tokens."""
+        super().__init__(settings, encoder, first_log_spread(settings.heads))
+        self.told = nn.Linear(3 * settings.heads + 2, width)
+
+    def remember(self, x: Points, y: Num[Tensor, "batch points"]) -> tuple[Solution, Token]:
+        """See `RegressionLayer.remember`."""
+        phi = self.phi(x)
+        signs = (2 * y.double() - 1)[:, None, :].expand(phi.shape[:-1])
+        solution, left_out = classify(phi, signs)
+        guess, numbers = self._mixed(left_out.mean, left_out.variance, solution)
+        surprise = y.to(guess.dtype) - guess[..., 0].sigmoid()
+        return solution, self._told(numbers, surprise)
+
+    def answer(self, x: Points, solution: Solution) -> tuple[Guess, Token]:
+        """See `RegressionLayer.answer`."""
+        phi = self.phi(x)
+        guess, numbers = self._mixed(solution.mean(phi), solution.variance(phi), solution)
+        return guess, self._told(numbers, torch.zeros_like(guess[..., 0]))
+
+    def _mixed(self, mean: Numbers, variance: Numbers, solution: Solution) -> tuple[Guess, Tensor]:
+        """Log odds of the heads' mixture, and them with each head's own numbers as tokens are told them."""
+        margin = mean / (1 + variance).sqrt()
+        log_weights = solution.log_evidence.log_softmax(1)[..., None]  # (batch, heads, 1)
+        one, zero = ((log_weights + log_ndtr(sign * margin)).logsumexp(1) for sign in (1, -1))
+        log_odds = (one - zero)[:, None]  # (batch, 1, points)
+        shares = log_weights.clamp_min(-20.0).expand_as(mean) / 4
+        numbers = torch.cat([squashed(margin), variance.log1p() / 2, shares, squashed(log_odds)], dim=1)
+        dtype = self.told.weight.dtype
+        return log_odds.mT.to(dtype), numbers.mT.to(dtype)
+
+    def _told(self, numbers: Tensor, surprise: Float[Tensor, "batch points"]) -> Token:
+        return self.told(torch.cat([numbers, surprise[..., None]], dim=-1))
+
+
+def squashed(numbers: Numbers) -> Numbers:
+    """Nearly the same where they are small, bounded where they are large."""
+    return LARGEST_TOLD * torch.tanh(numbers / LARGEST_TOLD)
