@@ -14,7 +14,6 @@ work on the machine does not count. NUTS by Pyro and SVI with learning rate 0.00
 and the learning rate 0.01 are faster. Cost on one core: two hours.
 """
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -26,7 +25,7 @@ import torch
 from bnn_results import COLLAPSED, LONG_RUN, PFN, draw, tell
 from jaxtyping import Float
 from models import Entrant, Released, Trained, present
-from study import Row, Setup, Study
+from study import Clock, Row, Setup, Study
 from torch import Tensor
 from torch.distributions import Bernoulli, Distribution
 
@@ -255,18 +254,6 @@ def scores(ppd: Distribution, tasks: Batch, truth: Float[Tensor, "datasets queri
         "kl": divergence(Bernoulli(logits=truth), ppd),
     }
     return {name: [round(value, 6) for value in values.mean(-1).tolist()] for name, values in numbers.items()}
-
-
-class Clock:
-    """Seconds since it was made, of this process or of the clock, whichever are fewer."""
-
-    def __init__(self) -> None:
-        self._start = time.process_time(), time.perf_counter()
-
-    @property
-    def seconds(self) -> float:
-        """Until now."""
-        return min(time.process_time() - self._start[0], time.perf_counter() - self._start[1])
 
 
 @torch.no_grad()

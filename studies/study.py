@@ -10,6 +10,7 @@ import argparse
 import io
 import json
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,18 @@ SMALL_SVG = 150_000
 Row = dict[str, Any]
 Key = Mapping[str, str | int]
 Choice = TypeVar("Choice")
+
+
+class Clock:
+    """Seconds since it was made, of this process or of the clock, whichever are fewer."""
+
+    def __init__(self) -> None:
+        self._start = time.process_time(), time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        """Until now."""
+        return min(time.process_time() - self._start[0], time.perf_counter() - self._start[1])
 
 
 class Rows:
