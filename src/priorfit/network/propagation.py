@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from priorfit.network.solutions import ByFeatures, LeftOut, Numbers, Phi, factor_of, log_determinant
+from priorfit.network.solutions import ByFeatures, LeftOut, Numbers, Phi, factor_of, inverted, log_determinant
 
 ROUNDS = 7
 """Rounds of updates; more of them move a probability by 0.003 at most (tests/network/test_propagation.py)."""
@@ -56,8 +56,7 @@ def classify(phi: Phi, signs: Numbers) -> tuple[ByFeatures, LeftOut]:
 def posterior_of(phi: Phi, sites: Sites) -> Round:
     """The regression whose values and noise the sites say."""
     factor = factor_of((phi.mT * sites.precision[..., None, :]) @ phi)
-    identity = torch.eye(phi.shape[-1], dtype=phi.dtype, device=phi.device).expand_as(factor)
-    whitener = torch.linalg.solve_triangular(factor, identity, upper=False)
+    whitener = inverted(factor)
     weights = (whitener.mT @ (whitener @ (phi.mT @ sites.shift[..., None])))[..., 0]
     mean = (phi @ weights[..., None])[..., 0]
     variance = (phi @ whitener.mT).square().sum(-1)

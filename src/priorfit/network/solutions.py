@@ -68,11 +68,9 @@ def solve(phi: Phi, values: Numbers) -> tuple[Solution, LeftOut]:
 
 def solve_by_points(phi: Phi, values: Numbers) -> tuple[Solution, LeftOut]:
     """The Gram matrix of the points: for fewer of them than features."""
-    points, features = phi.shape[-2:]
     factor = factor_of(phi @ phi.mT)  # (batch, heads, points, points)
-    identity = torch.eye(points, dtype=phi.dtype, device=phi.device).expand_as(factor)
-    joint = torch.linalg.solve_triangular(factor, torch.cat([phi, values[..., None], identity], dim=-1), upper=False)
-    whitener, white, inverse = joint.split([features, 1, points], dim=-1)
+    inverse = inverted(factor)
+    whitener, white = inverse @ phi, inverse @ values[..., None]
     evidence = -0.5 * white.square().sum((-2, -1)) - log_determinant(factor)
     precision = inverse.square().sum(-2)  # of each value given the others
     left_out = LeftOut(values - (inverse.mT @ white)[..., 0] / precision, 1 / precision - 1)
@@ -82,8 +80,7 @@ def solve_by_points(phi: Phi, values: Numbers) -> tuple[Solution, LeftOut]:
 def solve_by_features(phi: Phi, values: Numbers) -> tuple[Solution, LeftOut]:
     """The Gram matrix of the features: what is kept does not grow with the context."""
     factor = factor_of(phi.mT @ phi)  # (batch, heads, features, features)
-    identity = torch.eye(phi.shape[-1], dtype=phi.dtype, device=phi.device).expand_as(factor)
-    whitener = torch.linalg.solve_triangular(factor, identity, upper=False)
+    whitener = inverted(factor)
     white = whitener @ (phi.mT @ values[..., None])  # (batch, heads, features, 1)
     evidence = 0.5 * (white.square().sum((-2, -1)) - values.square().sum(-1)) - log_determinant(factor)
     solution = ByFeatures(whitener, (whitener.mT @ white)[..., 0], evidence)
@@ -96,6 +93,12 @@ def factor_of(gram: Float[Tensor, "batch heads rows rows"]) -> Float[Tensor, "ba
     """The Cholesky factor of a Gram matrix plus identity; one that is not finite gives NaN, not an error."""
     gram.diagonal(dim1=-2, dim2=-1).add_(1.0)
     return torch.linalg.cholesky_ex(gram).L
+
+
+def inverted(factor: Float[Tensor, "batch heads rows rows"]) -> Float[Tensor, "batch heads rows rows"]:
+    """The inverse of a Cholesky factor; no eigenvalue of what was factored is below 1, so it is safe to multiply by."""
+    identity = torch.eye(factor.shape[-1], dtype=factor.dtype, device=factor.device)
+    return torch.linalg.solve_triangular(factor, identity.expand_as(factor), upper=False)
 
 
 def log_determinant(factor: Float[Tensor, "batch heads rows rows"]) -> Float[Tensor, "batch heads"]:
