@@ -40,7 +40,6 @@ from priorfit.training import recipe_from
 from priorfit.zoo import load
 from priorfit.zoo.catalogue import FOLDER
 
-NUM_QUERIES = 4
 MOST_LOST = 0.001
 """Nats that half precision may cost."""
 
@@ -61,7 +60,7 @@ def trials(prior: Prior, reference: Reference, largest: int, num_datasets: int, 
     found = {}
     for size in (size for size in reference.sizes if size <= largest):
         with seeded(seed, 3_000_000, size):
-            tasks = prior.sample(num_datasets, size + NUM_QUERIES).split(size)
+            tasks = prior.sample(num_datasets, size + reference.num_queries).split(size)
         with torch.no_grad():
             found[size] = Trial(tasks, *reference.answer(tasks))
     return found
@@ -127,8 +126,7 @@ def released(model: PFN, prior: Prior, some: dict[int, Trial], about: dict[str, 
     kept.card = dataclasses.replace(
         model.card,
         measured={
-            "command": f"python benchmarks/release.py {model.card.name}",
-            "num_queries": NUM_QUERIES,
+            "command": f"python benchmarks/release.py {model.card.name} --datasets {about['num_datasets']}",
             "half_precision_costs": mean_loss(half_rows) - mean_loss(rows),
             **about,
             "rows": [
@@ -158,6 +156,7 @@ def main() -> None:
     if arguments.release:
         about = {
             "num_datasets": num_datasets,
+            "num_queries": reference.num_queries,
             "reference": reference.name,
             "circumstances": circumstances(arguments.seed),
         }

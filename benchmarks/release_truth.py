@@ -28,6 +28,7 @@ class Reference:
     """The predictive of all queries, and what is to be known about it; None where no truth is known."""
     num_datasets: int
     sizes: tuple[int, ...] = CONTEXT_SIZES
+    num_queries: int = 4
 
 
 def reference_of(prior: Prior) -> Reference:
@@ -41,7 +42,7 @@ def reference_of(prior: Prior) -> Reference:
         return Reference("none is known", unknown, 2_000)
     if prior.activation is None:
         return Reference("CollapsedBNN", partial(collapsed, prior), 500)
-    return Reference("long run of NUTS", partial(sampled, prior), 20, sizes=(100,))
+    return Reference("long run of NUTS", partial(sampled, prior), 20, sizes=(100,), num_queries=200)
 
 
 def unknown(tasks: Batch) -> tuple[None, dict[str, float]]:

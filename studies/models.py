@@ -130,9 +130,6 @@ def digest(description: Any) -> str:
 
 def training_of(model: Model) -> dict[str, Any]:
     """Steps, datasets and seconds of a model's training, with those of the models that it went on from."""
-    training: dict[str, Any] | None = model.card.training
-    total = dict.fromkeys(("steps", "datasets", "seconds"), 0.0)
-    while training is not None:
-        total = {name: value + training[name] for name, value in total.items()}
-        training = training.get("started_from", {}).get("training")
-    return total | {"threads": model.card.training["threads"]}
+    card = model.card
+    total = {name: card.trained_in_all(name) for name in ("steps", "datasets", "seconds")}
+    return total | {"threads": card.training["threads"]}

@@ -1,7 +1,5 @@
 """``priorfit models``."""
 
-from typing import Any
-
 from rich.table import Column, Table
 
 from priorfit.cli.terminal import answers
@@ -21,12 +19,6 @@ def models() -> None:
             str(model.task.num_features),
             "?" if trained is None else f"{trained[0]} to {trained[1]}",
             f"{sum(weight.numel() for weight in model.parameters()):,}",
-            f"{all_datasets(model.card.training):,}",
+            f"{model.card.trained_in_all('datasets'):,}",
         )
     answers.print(table)
-
-
-def all_datasets(training: dict[str, Any]) -> int:
-    """The datasets of a model's training and of those that it went on from."""
-    before = training.get("started_from", {}).get("training")
-    return training.get("datasets", 0) + (0 if before is None else all_datasets(before))

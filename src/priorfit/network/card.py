@@ -20,3 +20,16 @@ class ModelCard:
     """Steps, datasets, seconds, seed, targets, machine."""
     measured: dict[str, Any] = field(default_factory=dict)
     """Numbers measured on the saved weights, each with the command that prints it."""
+
+    def trained_in_all(self, name: Literal["steps", "datasets", "seconds"]) -> float:
+        """Of its training and of those that it went on from.
+
+        >>> first = {"training": {"datasets": 100}}
+        >>> ModelCard(training={"datasets": 20, "started_from": first}).trained_in_all("datasets")
+        120
+        """
+        total, training = 0, self.training
+        while training:
+            total += training.get(name, 0)
+            training = training.get("started_from", {}).get("training", {})
+        return total
