@@ -66,8 +66,8 @@ class Case:
 CASES = (
     Case("small", SMALL, 100),
     Case("large", LARGE, 100),
-    Case("small-tanh", replace(SMALL, activation="tanh"), 20),
-    Case("large-tanh", replace(LARGE, activation="tanh"), 10),
+    Case("small-tanh", replace(SMALL, activation="tanh"), 12),
+    Case("large-tanh", replace(LARGE, activation="tanh"), 6),
 )
 
 
