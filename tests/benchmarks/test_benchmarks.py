@@ -16,6 +16,7 @@ RUNS = [
     ["prior_sampling"],
     ["baseline_cost"],
     ["gp_speed"],
+    ["label_regression"],
     ["time_to_quality", "--peers"],
 ]
 
