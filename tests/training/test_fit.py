@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import torch
 from tiny_recipes import TINY_NETWORK
@@ -25,6 +27,10 @@ def test_a_network_learns_to_count():
 def test_the_default_network_regresses_where_the_prior_is_a_mixture_of_regressions():
     assert default_network(pf.GaussianProcess(lengthscale=0.1)).regression == Regression(64, 1, 128)
     assert default_network(pf.HyperGaussianProcess()).regression == Regression(64, 4, 128)
+    linear = pf.BayesianNetwork(outcome=pf.Classes(2))
+    assert default_network(linear).regression == Regression(16, 4, 32)
+    assert default_network(replace(linear, activation="tanh")).regression is None
+    assert default_network(replace(linear, outcome=pf.Classes(3))).regression is None
     for prior in (pf.BetaBernoulli(), pf.Binarized(pf.GaussianProcess()), pf.PaddedFeatures(pf.GaussianProcess(), 3)):
         assert default_network(prior).regression is None
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
+from priorfit.data import Classes
 from priorfit.errors import InputError
 from priorfit.network import PFN, NetworkSettings, Regression
 from priorfit.priors import Prior
@@ -68,13 +69,16 @@ def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to
 def default_network(prior: Prior) -> NetworkSettings:
     """What won the pilots: a regression layer for Gaussian processes and linear models, a plain transformer for others.
 
+    Labels are regressed on fewer features, since each needs several rounds.
+
     >>> import priorfit as pf
     >>> default_network(pf.GaussianProcess()).regression
     Regression(features=64, heads=1, hidden=128)
     """
     if prior.regression_heads == 0:
         return NetworkSettings()
-    return NetworkSettings(regression=Regression(features=64, heads=prior.regression_heads, hidden=128))
+    features, hidden = (16, 32) if isinstance(prior.outcome, Classes) else (64, 128)
+    return NetworkSettings(regression=Regression(features, prior.regression_heads, hidden))
 
 
 def screen() -> Display:
