@@ -9,7 +9,7 @@ Shown: (a) mean and 95 % limits of the exact GP, the PFN and the process, on the
 (b) the gap at several n on 1000 datasets of one query. The process has the sizes of Kim et al. and two learning rates,
 of which the better one is in the picture; the PFN has the defaults of ``fit``, and beside it stands one without the
 regression layer, which is as little given to linear algebra as the process is.
-Cost: 5 minutes of training for each of the four on one core, two minutes to measure.
+Cost: 4 minutes of training for each of the four on one core, two minutes to measure.
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ PICTURES = 7_000_000
 """The stream of the seed that the dataset of the picture comes from."""
 RATES = (5e-4, 1.5e-3)
 """The learning rates of the process; its own paper has 5e-5 with hundreds of thousands of steps."""
-BASE = Recipe(GP_SHORT, num_points=50, budget=Budget(minutes=5), name="gp-rbf-1d-short")
+BASE = Recipe(GP_SHORT, num_points=50, budget=Budget(minutes=4), name="gp-rbf-1d-short")
 QUICK = replace(BASE, num_points=12, budget=Budget(steps=2))
 PLAIN = "PFN, no regression layer"
 LOOKS = {
