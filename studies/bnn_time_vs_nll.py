@@ -90,7 +90,7 @@ Grid = tuple[tuple[int, int, int], ...]
 """Budgets, each with its datasets, and with those of a row."""
 SVI: Grid = ((64, 50, 5), (256, 50, 5), (1_024, 20, 5), (4_096, 10, 1), (16_384, 4, 1))
 NUMPYRO: Grid = ((4, 100, 5), (16, 100, 5), (64, 50, 5), (256, 20, 5), (1_024, 10, 1))
-PYRO: Grid = ((4, 10, 1), (16, 10, 1), (64, 4, 1), (256, 2, 1))
+PYRO: Grid = ((4, 10, 1), (16, 10, 1), (64, 3, 1), (256, 1, 1))
 
 
 def methods(setup: Setup, case: Case) -> list[Method]:
@@ -155,7 +155,7 @@ def jobs_of(setup: Setup, case: Case) -> Iterator[Job]:
     for method in methods(setup, case):
         about = {"method": method.family, "budget": method.budget, "version": method.version}
         for some in parts(min(method.datasets, most), method.at_once):
-            share = (some.start + 1) / method.datasets
+            share = 0.0 if method.family in (PFN, COLLAPSED) else (some.start + 1) / method.datasets
             yield Job(key_of(setup, case, some) | about, partial(answered, method, truth, some), share)
 
 

@@ -11,17 +11,25 @@ from priorfit.training.batches import GAP_STREAM
 from priorfit.training.recipe import Recipe
 
 
+MOST_POINTS = 4096
+"""Of the datasets of one context size together: the exact answer to a large context is costly."""
+
+FEWEST, MOST = 4, 64
+"""Datasets of a context size."""
+
+
 class GapMeter:
     """Measures the mean gap over some context sizes; gives None for a prior without an exact answer."""
 
-    def __init__(self, recipe: Recipe, num_datasets: int = 64, num_sizes: int = 4) -> None:
+    def __init__(self, recipe: Recipe, num_sizes: int = 4) -> None:
         self._reference = exact(recipe.prior)
         self._tasks: list[Batch] = []
         if self._reference is not None:
             low, high = recipe.data.context_sizes.range(recipe.num_points)
             with seeded(recipe.seed, GAP_STREAM):
                 for size in sorted({round(low + (high - low) * part / (num_sizes - 1)) for part in range(num_sizes)}):
-                    self._tasks.append(recipe.prior.sample(num_datasets, size + 1).split(size))
+                    count = max(FEWEST, min(MOST, MOST_POINTS // (size + 1)))
+                    self._tasks.append(recipe.prior.sample(count, size + 1).split(size))
 
     @torch.no_grad()
     def measure(self, network: Model) -> float | None:
