@@ -12,7 +12,7 @@ The gap takes the expectation over y under the hyper-parameters that drew the da
 divergence from the oracle. A row holds the numbers of each of its datasets, so any two methods can be paired. Costly
 methods see fewer datasets, always the first ones. Seconds are those of condition and predict, without compiling, of
 the process or of the clock, whichever are fewer.
-Cost on one core: PFN, oracle and MLE-II ten minutes, NUTS by NumPyro the same, NUTS by Pyro twenty.
+Cost on one core: PFN, oracle and MLE-II ten minutes, NUTS by NumPyro the same, NUTS by Pyro the same.
 """
 
 from collections.abc import Callable
@@ -45,8 +45,8 @@ Chain = tuple[Literal["numpyro", "pyro"], int, int, int]
 CHAINS: tuple[Chain, ...] = (
     ("numpyro", 32, 200, 50),
     ("numpyro", 256, 100, 10),
-    ("pyro", 32, 40, 10),
-    ("pyro", 256, 12, 2),
+    ("pyro", 32, 20, 10),
+    ("pyro", 256, 8, 2),
 )
 """Backend, samples, datasets at each n, datasets of a row."""
 QUICK_CHAINS: tuple[Chain, ...] = (("pyro", 2, 2, 2),)
