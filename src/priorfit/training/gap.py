@@ -10,7 +10,6 @@ from priorfit.seeding import seeded
 from priorfit.training.batches import GAP_STREAM
 from priorfit.training.recipe import Recipe
 
-
 MOST_POINTS = 4096
 """Of the datasets of one context size together: the exact answer to a large context is costly."""
 
