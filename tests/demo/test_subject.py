@@ -30,7 +30,7 @@ def test_the_favourite_comes_first_where_it_is_released(monkeypatch: pytest.Monk
     monkeypatch.setattr(subject_module, "FIRST", "gp-rbf-1d")
     assert subjects()[0].name == "gp-rbf-1d"
     monkeypatch.setattr(subject_module, "FIRST", "nonsense")
-    assert subjects()[0].name == pf.zoo.names()[0]
+    assert subjects()[0].name == next(name for name in pf.zoo.names() if is_shown(pf.load(name)))
 
 
 def test_a_model_of_ones_own_comes_first(tmp_path: Path) -> None:
