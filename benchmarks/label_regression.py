@@ -19,7 +19,7 @@ from torch.nn.functional import logsigmoid
 
 from priorfit.baselines.collapsed_bnn import CollapsedBNN
 from priorfit.metrics import Estimate, divergence
-from priorfit.network import propagation
+from priorfit.network.propagation import ROUNDS, classify
 from priorfit.network.solutions import ByFeatures, Numbers, Phi, factor_of, inverted, log_determinant
 from priorfit.priors import BayesianNetwork
 from priorfit.priors.bayesian_network import LARGE, SMALL
@@ -27,7 +27,7 @@ from priorfit.seeding import seeded
 
 CASES = (("small", SMALL, 100), ("large", LARGE, 20), ("large", LARGE, 100))
 HEADS, NUM_QUERIES = 8, 50
-ROUNDS = (3, 5, propagation.ROUNDS, 30)
+NUMBERS_OF_ROUNDS = (3, 5, ROUNDS, 30)
 PROBIT = math.sqrt(math.pi / 8)
 """A logistic curve is nearly a Normal's cdf of its argument times this."""
 STEP_SIZES = (1.0, 0.5, 0.25, 0.1)
@@ -75,16 +75,6 @@ def mixed(solution: ByFeatures, phi: Phi) -> Bernoulli:
     return Bernoulli((solution.log_evidence.softmax(1)[..., None] * each).sum(1).clamp(1e-9, 1 - 1e-9))
 
 
-def propagated(phi: Phi, signs: Numbers, rounds: int) -> ByFeatures:
-    """The library's own, with another number of rounds."""
-    usual = propagation.ROUNDS
-    try:
-        propagation.ROUNDS = rounds
-        return propagation.classify(phi, signs)[0]
-    finally:
-        propagation.ROUNDS = usual
-
-
 def main() -> None:
     """Both ways on all cases."""
     parser = parser_for("label_regression", __doc__)
@@ -99,7 +89,9 @@ def main() -> None:
         truth = reference.condition(tasks.context_x, tasks.context_y).predict(tasks.query_x)
         phi, queries = phi_of(prior, tasks.context_x), phi_of(prior, tasks.query_x)
         signs = (2 * tasks.context_y.double() - 1)[:, None].expand(phi.shape[:-1])
-        ways = {"Laplace": laplace(phi, signs)} | {f"EP, {n} rounds": propagated(phi, signs, n) for n in ROUNDS}
+        ways = {"Laplace": laplace(phi, signs)} | {
+            f"EP, {rounds} rounds": classify(phi, signs, rounds)[0] for rounds in NUMBERS_OF_ROUNDS
+        }
         for way, solution in ways.items():
             gap = Estimate.over(divergence(truth, mixed(solution, queries)).mean(-1))
             rows.append({"case": name, "n": size, "way": way, "gap": gap})

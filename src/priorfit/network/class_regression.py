@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.special import log_ndtr
 
 from priorfit.network.propagation import classify
-from priorfit.network.regression import Guess, Points, Regression, RegressionLayer, Token
+from priorfit.network.regression import Guess, Points, Regression, RegressionLayer, Token, Told
 from priorfit.network.solutions import Numbers, Solution
 
 FIRST_SPREAD = (1.0, 20.0)
@@ -42,15 +42,9 @@ class ClassRegression(RegressionLayer):
         solution, left_out = classify(phi, signs)
         guess, numbers = self._mixed(left_out.mean, left_out.variance, solution)
         surprise = y.to(guess.dtype) - guess[..., 0].sigmoid()
-        return solution, self._told(numbers, surprise)
+        return solution, self._token(numbers, surprise)
 
-    def answer(self, x: Points, solution: Solution) -> tuple[Guess, Token]:
-        """See `RegressionLayer.answer`."""
-        phi = self.phi(x)
-        guess, numbers = self._mixed(solution.mean(phi), solution.variance(phi), solution)
-        return guess, self._told(numbers, torch.zeros_like(guess[..., 0]))
-
-    def _mixed(self, mean: Numbers, variance: Numbers, solution: Solution) -> tuple[Guess, Tensor]:
+    def _mixed(self, mean: Numbers, variance: Numbers, solution: Solution) -> tuple[Guess, Told]:
         """Log odds of the heads' mixture, and them with each head's own numbers as tokens are told them."""
         margin = mean / (1 + variance).sqrt()
         log_weights = solution.log_evidence.log_softmax(1)[..., None]  # (batch, heads, 1)
@@ -60,9 +54,6 @@ class ClassRegression(RegressionLayer):
         numbers = torch.cat([squashed(margin), variance.log1p() / 2, shares, squashed(log_odds)], dim=1)
         dtype = self.told.weight.dtype
         return log_odds.mT.to(dtype), numbers.mT.to(dtype)
-
-    def _told(self, numbers: Tensor, surprise: Float[Tensor, "batch points"]) -> Token:
-        return self.told(torch.cat([numbers, surprise[..., None]], dim=-1))
 
 
 def squashed(numbers: Numbers) -> Numbers:

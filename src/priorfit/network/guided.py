@@ -3,7 +3,7 @@
 import torch
 from jaxtyping import Float, Num
 from torch import Tensor
-from torch.distributions import Bernoulli, Distribution
+from torch.distributions import Distribution
 
 from priorfit.distributions import affine
 from priorfit.errors import InputError
@@ -39,18 +39,12 @@ class GuidedHead(Head):
         return self.inner.initial_bias()
 
 
-class GuidedLogit(Head):
+class GuidedLogit(OneLogit):
     """A logit to which a guess is added: the last parameter."""
-
-    num_parameters = OneLogit.num_parameters
 
     def refine(self, parameters: Parameters) -> Refined:
         """See `Head.refine`."""
         return at_least_float32(parameters).sum(-1, keepdim=True)
-
-    def distribution(self, refined: Refined) -> Distribution:
-        """See `Head.distribution`."""
-        return Bernoulli(logits=refined.squeeze(-1), validate_args=False)
 
 
 def guided(head: Head) -> Head:

@@ -34,10 +34,11 @@ class Round:
     factor: Float[Tensor, "batch heads learned learned"]
     whitener: Float[Tensor, "batch heads learned learned"]
     weights: Float[Tensor, "batch heads learned"]
+    mean: Numbers
     left_out: LeftOut
 
 
-def classify(phi: Phi, signs: Numbers) -> tuple[ByFeatures, LeftOut]:
+def classify(phi: Phi, signs: Numbers, rounds: int = ROUNDS) -> tuple[ByFeatures, LeftOut]:
     """Condition on labels, y = sign(w . phi + e) with w ~ N(0, I) and e ~ N(0, 1); an empty context leaves the prior.
 
     The Normal that agrees with the moments of the posterior (Minka, 2001), exact for a single label. Gradients go
@@ -45,12 +46,12 @@ def classify(phi: Phi, signs: Numbers) -> tuple[ByFeatures, LeftOut]:
     """
     sites = Sites(torch.zeros_like(signs), torch.zeros_like(signs))
     with torch.no_grad():
-        for _ in range(ROUNDS - LEARNED_ROUNDS):
+        for _ in range(rounds - LEARNED_ROUNDS):
             sites = updated(sites, posterior_of(phi, sites).left_out, signs)
     for _ in range(LEARNED_ROUNDS):
         sites = updated(sites, posterior_of(phi, sites).left_out, signs)
     last = posterior_of(phi, sites)
-    return ByFeatures(last.whitener, last.weights, log_evidence(phi, sites, last, signs)), last.left_out
+    return ByFeatures(last.whitener, last.weights, log_evidence(sites, last, signs)), last.left_out
 
 
 def posterior_of(phi: Phi, sites: Sites) -> Round:
@@ -61,7 +62,7 @@ def posterior_of(phi: Phi, sites: Sites) -> Round:
     mean = (phi @ weights[..., None])[..., 0]
     variance = (phi @ whitener.mT).square().sum(-1)
     rest = (1 - sites.precision * variance).clamp_min(1e-9)  # of a difference that rounds
-    return Round(factor, whitener, weights, LeftOut((mean - sites.shift * variance) / rest, variance / rest))
+    return Round(factor, whitener, weights, mean, LeftOut((mean - sites.shift * variance) / rest, variance / rest))
 
 
 def updated(sites: Sites, left_out: LeftOut, signs: Numbers) -> Sites:
@@ -76,11 +77,10 @@ def updated(sites: Sites, left_out: LeftOut, signs: Numbers) -> Sites:
     return Sites(torch.lerp(sites.precision, precision, DAMPING), torch.lerp(sites.shift, shift, DAMPING))
 
 
-def log_evidence(phi: Phi, sites: Sites, last: Round, signs: Numbers) -> Float[Tensor, "batch heads"]:
+def log_evidence(sites: Sites, last: Round, signs: Numbers) -> Float[Tensor, "batch heads"]:
     """The log probability of the labels, as expectation propagation approximates it."""
     mean, variance = last.left_out.mean, last.left_out.variance
     labels = torch.special.log_ndtr(signs * mean / (1 + variance).sqrt())
     scale = 1 + sites.precision * variance
     quadratic = (mean.square() * sites.precision - 2 * sites.shift * mean - sites.shift.square() * variance) / scale
-    fitted = sites.shift * (phi @ last.weights[..., None])[..., 0]
-    return (labels + 0.5 * (scale.log() + quadratic + fitted)).sum(-1) - log_determinant(last.factor)
+    return (labels + 0.5 * (scale.log() + quadratic + sites.shift * last.mean)).sum(-1) - log_determinant(last.factor)

@@ -13,7 +13,7 @@ from priorfit.network.solutions import Numbers, Phi, Solution, solve
 
 Points = Float[Tensor, "batch points features"]
 Guess = Float[Tensor, "batch points guessed"]
-HeadNumbers = Float[Tensor, "batch points numbers"]
+Told = Float[Tensor, "batch points numbers"]
 Token = Float[Tensor, "batch points width"]
 
 FIRST_NOISE = (0.3, 0.01)
@@ -67,6 +67,9 @@ class RegressionLayer(nn.Module, ABC):
     to solve linear systems; this layer solves them, and learns what to regress on.
     """
 
+    told: nn.Linear
+    """From what a point is told to a token."""
+
     def __init__(self, settings: Regression, encoder: nn.Module, log_spread: Float[Tensor, " heads"]) -> None:
         """Build it; ``encoder`` takes x to ``settings.encoded`` numbers, ``log_spread`` is that of w . phi at first."""
         super().__init__()
@@ -95,9 +98,18 @@ class RegressionLayer(nn.Module, ABC):
     def remember(self, x: Points, y: Num[Tensor, "batch points"]) -> tuple[Solution, Token]:
         """The regressions on a context, and what each of its points is told."""
 
-    @abstractmethod
     def answer(self, x: Points, solution: Solution) -> tuple[Guess, Token]:
         """The guess about queries, and what they are told."""
+        phi = self.phi(x)
+        guess, numbers = self._mixed(solution.mean(phi), solution.variance(phi), solution)
+        return guess, self._token(numbers, torch.zeros_like(guess[..., 0]))
+
+    @abstractmethod
+    def _mixed(self, mean: Numbers, variance: Numbers, solution: Solution) -> tuple[Guess, Told]:
+        """What the heads' mixture says, and all that tokens are told of it but a point's surprise."""
+
+    def _token(self, numbers: Told, surprise: Float[Tensor, "batch points"]) -> Token:
+        return self.told(torch.cat([numbers, surprise[..., None]], dim=-1))
 
 
 class RealRegression(RegressionLayer):
@@ -124,21 +136,15 @@ class RealRegression(RegressionLayer):
         phi, values = self.phi(x), self._values(y)
         solution, left_out = solve(phi, values)
         solution.log_evidence = solution.log_evidence - y.shape[1] * self.log_noise[:, 0]  # of y in its own units
-        guess, heads = self._mixed(left_out.mean, left_out.variance, solution)
+        guess, numbers = self._mixed(left_out.mean, left_out.variance, solution)
         residual = (y - guess[..., 0]) * torch.exp(-guess[..., 1])
-        return solution, self._told(guess, heads, torch.tanh(residual / 3))
-
-    def answer(self, x: Points, solution: Solution) -> tuple[Guess, Token]:
-        """See `RegressionLayer.answer`."""
-        phi = self.phi(x)
-        guess, heads = self._mixed(solution.mean(phi), solution.variance(phi), solution)
-        return guess, self._told(guess, heads, torch.zeros_like(guess[..., 0]))
+        return solution, self._token(numbers, torch.tanh(residual / 3))
 
     def _values(self, y: Float[Tensor, "batch points"]) -> Numbers:
         return y.double()[:, None, :] * (-self.log_noise).exp()  # (batch, heads, points)
 
-    def _mixed(self, mean: Numbers, variance: Numbers, solution: Solution) -> tuple[Guess, HeadNumbers]:
-        """Location and log scale of the heads' mixture, and each head's own numbers beside them."""
+    def _mixed(self, mean: Numbers, variance: Numbers, solution: Solution) -> tuple[Guess, Told]:
+        """Location and log scale of the heads' mixture, and each head's own numbers before them."""
         mean = mean * self.log_noise.exp()
         log_variance = variance.log1p() + 2 * self.log_noise
         log_weights = solution.log_evidence.log_softmax(1)[..., None]  # (batch, heads, 1)
@@ -147,9 +153,7 @@ class RealRegression(RegressionLayer):
         log_scale = 0.5 * (log_weights.exp() * spread).sum(1, keepdim=True).log()
         deviations = (mean - location) * torch.exp(-log_scale)
         shares = log_weights.clamp_min(-20.0).expand_as(mean) / 4
-        heads = torch.cat([deviations, 0.5 * log_variance - log_scale, shares], dim=1)
+        guess = torch.cat([location, log_scale], dim=1)
+        numbers = torch.cat([deviations, 0.5 * log_variance - log_scale, shares, guess], dim=1)
         dtype = self.told.weight.dtype
-        return torch.cat([location, log_scale], dim=1).mT.to(dtype), heads.mT.to(dtype)
-
-    def _told(self, guess: Guess, heads: HeadNumbers, surprise: Float[Tensor, "batch points"]) -> Token:
-        return self.told(torch.cat([heads, guess, surprise[..., None]], dim=-1))
+        return guess.mT.to(dtype), numbers.mT.to(dtype)
