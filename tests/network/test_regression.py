@@ -16,6 +16,11 @@ def layer(heads: int = 2, features: int = 6) -> RealRegression:
         return RealRegression(settings, FourierEncoder(8).build(1, 16, (0.0, 1.0)), width=12)
 
 
+def network_of(settings: NetworkSettings) -> PFN:
+    with seeded(0):
+        return PFN(settings, Task(1, Real(), (0.0, 1.0)), target_sample=torch.randn(4, 50))
+
+
 def test_the_guess_of_one_head_is_its_predictive():
     regression = layer(heads=1)
     x, y, query = torch.rand(3, 5, 1), torch.randn(3, 5), torch.rand(3, 4, 1)
@@ -80,10 +85,12 @@ def test_features_can_be_linear_in_the_encoded_inputs():
 
 
 def test_impossible_settings_are_refused():
-    with pytest.raises(InputError, match="at least 1, and hidden at least 0; got Regression"):
+    with pytest.raises(InputError, match="hidden and evidence at least 0; got Regression"):
         Regression(features=0)
-    with pytest.raises(InputError, match="at least 1, and hidden at least 0; got Regression"):
+    with pytest.raises(InputError, match="hidden and evidence at least 0; got Regression"):
         Regression(hidden=-1)
+    with pytest.raises(InputError, match="hidden and evidence at least 0; got Regression"):
+        Regression(evidence=-1.0)
 
 
 def test_a_saved_network_with_a_regression_comes_back(tmp_path):
@@ -93,3 +100,29 @@ def test_a_saved_network_with_a_regression_comes_back(tmp_path):
     x, y, query = torch.rand(2, 5, 1), torch.randn(2, 5), torch.rand(2, 3, 1)
     before, after = (each.condition(x, y).predict(query) for each in (model, pf.load(tmp_path / "model")))
     assert torch.equal(before.mean, after.mean) and torch.equal(before.stddev, after.stddev)
+
+
+def test_the_evidence_is_part_of_the_loss_where_the_settings_ask_for_it():
+    prior = pf.GaussianProcess()
+    with seeded(0):
+        batch = prior.sample(3, 9).split(6)
+    plain, weighted = (
+        network_of(NetworkSettings(width=16, layers=1, heads=2, regression=Regression(6, 2, 16, evidence)))
+        for evidence in (0.0, 0.5)
+    )
+    assert plain.regression is not None
+    units = plain.scaling(batch.context_y)
+    solution, _ = plain.regression.remember(batch.context_x, units.inward(batch.context_y))
+    evidence = solution.log_evidence.exp().mean(1).log()  # of a mixture of two heads
+    difference = weighted.loss(batch) - plain.loss(batch)
+    torch.testing.assert_close(difference, (-0.5 * evidence / 6).float()[:, None].expand(3, 3))
+
+
+def test_an_empty_context_has_no_evidence_to_add():
+    with seeded(0):
+        batch = pf.GaussianProcess().sample(3, 4).split(0)
+    losses = [
+        network_of(NetworkSettings(width=16, layers=1, heads=2, regression=Regression(6, 2, 16, evidence))).loss(batch)
+        for evidence in (0.0, 1.0)
+    ]
+    torch.testing.assert_close(*losses)

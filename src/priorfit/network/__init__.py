@@ -11,6 +11,7 @@ from priorfit.network.heads import SoftmaxHead as SoftmaxHead
 from priorfit.network.model import Model as Model
 from priorfit.network.pfn import PFN as PFN
 from priorfit.network.pfn import load_pfn as load_pfn
+from priorfit.network.polynomials import PolynomialEncoder as PolynomialEncoder
 from priorfit.network.regression import Regression as Regression
 from priorfit.network.settings import NetworkSettings as NetworkSettings
 from priorfit.network.settings import Task as Task

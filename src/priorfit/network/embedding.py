@@ -12,6 +12,9 @@ from priorfit.errors import InputError
 
 InputRange = tuple[float, float]
 
+ENCODED_RMS = 0.7
+"""Of an encoder's numbers before training, roughly."""
+
 
 class InputEncoder(ABC):
     """The setting of an encoder of x; ``build`` makes the module."""

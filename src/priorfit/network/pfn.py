@@ -21,6 +21,7 @@ from priorfit.network.questions import checked_context
 from priorfit.network.regression import RealRegression, RegressionLayer
 from priorfit.network.scaling import scaling_for
 from priorfit.network.settings import NetworkSettings, Task
+from priorfit.network.solutions import Solution
 from priorfit.network.storage import read_model
 from priorfit.network.transformer import Transformer
 
@@ -74,16 +75,24 @@ class PFN(Model):
         query_x: Float[Tensor, "batch query features"],
     ) -> Float[Tensor, "batch query parameters"]:
         """The head's parameters for each query, in one pass; ``context_y`` is in the network's units."""
+        return self._asked(context_x, context_y, query_x)[0]
+
+    def _asked(
+        self,
+        context_x: Float[Tensor, "batch context features"],
+        context_y: Num[Tensor, "batch context"],
+        query_x: Float[Tensor, "batch query features"],
+    ) -> tuple[Float[Tensor, "batch query parameters"], Solution | None]:
         num_context = context_x.shape[1]
         inputs = self.input_encoder(torch.cat([context_x, query_x], dim=1))  # (batch, context + query, width)
         context, queries = inputs[:, :num_context], inputs[:, num_context:]
         context = self.positions(context + self.target_encoder(context_y))
         if self.regression is None:
-            return self.decoder(self.transformer(torch.cat([context, queries], dim=1), num_context))
+            return self.decoder(self.transformer(torch.cat([context, queries], dim=1), num_context)), None
         solution, told = self.regression.remember(context_x, context_y)
         guess, told_queries = self.regression.answer(query_x, solution)
         tokens = torch.cat([context + told, queries + told_queries], dim=1)
-        return torch.cat([self.decoder(self.transformer(tokens, num_context)), guess], dim=-1)
+        return torch.cat([self.decoder(self.transformer(tokens, num_context)), guess], dim=-1), solution
 
     def remember(
         self, context_x: Float[Tensor, "batch context features"], context_y: Num[Tensor, "batch context"]
@@ -108,11 +117,17 @@ class PFN(Model):
     def loss(self, batch: Batch) -> Float[Tensor, "batch query"]:
         """The Prior-Data NLL of each query: of its drawn y, or in expectation where ``batch.target`` is given."""
         units = self.scaling(batch.context_y)
-        ppd = self.head(self(batch.context_x, units.inward(batch.context_y), batch.query_x))
-        query_y = units.inward(batch.query_y)
+        parameters, solution = self._asked(batch.context_x, units.inward(batch.context_y), batch.query_x)
+        ppd, query_y = self.head(parameters), units.inward(batch.query_y)
         if batch.target is None:
-            return units.log_scale - ppd.log_prob(query_y)
-        return units.log_scale - self.head.expected_log_prob(ppd, units.inward_target(batch.target), query_y)
+            losses = units.log_scale - ppd.log_prob(query_y)
+        else:
+            losses = units.log_scale - self.head.expected_log_prob(ppd, units.inward_target(batch.target), query_y)
+        return losses if solution is None else losses + self._evidence_loss(solution, batch.context_y.shape[1])
+
+    def _evidence_loss(self, solution: Solution, num_context: int) -> Float[Tensor, "batch 1"]:
+        weight = self.settings.regression.evidence if self.settings.regression else 0.0
+        return -weight / max(num_context, 1) * solution.mixed_log_evidence()[:, None].to(self.dtype)
 
     def condition(
         self, context_x: Num[Tensor, "*batch context features"], context_y: Num[Tensor, "*batch context"]

@@ -9,6 +9,7 @@ from jaxtyping import Float, Num
 from torch import Tensor, nn
 
 from priorfit.errors import InputError
+from priorfit.network.embedding import ENCODED_RMS
 from priorfit.network.solutions import Numbers, Phi, Solution, solve
 
 Points = Float[Tensor, "batch points features"]
@@ -25,26 +26,25 @@ PACE = 10.0
 GELU_RMS = 0.35
 """Of the hidden units before training, roughly."""
 
-ENCODED_RMS = 0.7
-"""The same of an encoder's numbers."""
-
 
 @dataclass(frozen=True)
 class Regression:
     """The setting of a `RegressionLayer`: ``heads`` regressions, each on ``features`` learned features of x.
 
     The features are those of a network with one hidden layer of ``hidden`` units on the encoded x, or, where that is 0,
-    linear in what the encoder makes of x.
+    linear in what the encoder makes of x. ``evidence`` is the weight, beside the loss of a query, of minus the log
+    evidence of the context per point: by the chain rule the layer's own loss on every point given those before it.
     """
 
     features: int = 128
     heads: int = 4
     hidden: int = 256
+    evidence: float = 0.0
 
     def __post_init__(self) -> None:
-        if min(self.features, self.heads) < 1 or self.hidden < 0:
+        if min(self.features, self.heads) < 1 or min(self.hidden, self.evidence) < 0:
             raise InputError(
-                f"features and heads of a Regression must be at least 1, and hidden at least 0; got {self}."
+                f"features and heads of a Regression must be at least 1, hidden and evidence at least 0; got {self}."
             )
 
     @property
@@ -89,10 +89,14 @@ class RegressionLayer(nn.Module, ABC):
 
     def phi(self, x: Points) -> Phi:
         """The features of inputs, in units of each head's noise."""
-        encoded = self.encoder(x)
-        phi = encoded if self.features is None else self.features(nn.functional.gelu(encoded))
+        encoded, gain = self.encoder(x), (PACE * self.slow_log_gain).exp().flatten()
+        if self.features is None:
+            phi = encoded * gain
+        else:
+            weight, bias = gain[:, None] * self.features.weight, gain * self.features.bias
+            phi = nn.functional.linear(nn.functional.gelu(encoded), weight, bias)
         phi = phi.unflatten(2, (self.heads, -1)).transpose(1, 2)  # (batch, heads, points, features)
-        return (phi * (PACE * self.slow_log_gain).exp()).double()
+        return phi.to(torch.float64, memory_format=torch.contiguous_format)  # products would copy it each time
 
     @abstractmethod
     def remember(self, x: Points, y: Num[Tensor, "batch points"]) -> tuple[Solution, Token]:

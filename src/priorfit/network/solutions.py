@@ -1,5 +1,6 @@
 """Linear regressions with unit noise and unit prior, in float64: by points where they are few, else by features."""
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
@@ -9,20 +10,17 @@ from torch import Tensor
 
 Phi = Float[Tensor, "batch heads points learned"]
 Numbers = Float[Tensor, "batch heads points"]
-Whitener = Float[Tensor, "batch heads rows learned"]
+Square = Float[Tensor, "batch heads rows rows"]
+Weights = Float[Tensor, "batch heads learned"]
+Evidence = Float[Tensor, "batch heads"]
 
 
 class Solution(ABC):
     """The posterior of the weights, given a context."""
 
-    def __init__(
-        self,
-        whitener: Whitener,
-        weights: Float[Tensor, "batch heads learned"],
-        log_evidence: Float[Tensor, "batch heads"],
-    ) -> None:
-        """Keep ``whitener``; ``log_evidence`` is that of the values in units of the noise, but for a constant."""
-        self.whitener, self.weights, self.log_evidence = whitener, weights, log_evidence
+    def __init__(self, weights: Weights, log_evidence: Evidence) -> None:
+        """Keep the mean; ``log_evidence`` is that of the values in units of the noise, but for a constant."""
+        self.weights, self.log_evidence = weights, log_evidence
 
     def mean(self, phi: Phi) -> Numbers:
         """The posterior mean of w . phi."""
@@ -32,24 +30,36 @@ class Solution(ABC):
     def variance(self, phi: Phi) -> Numbers:
         """The posterior variance of w . phi."""
 
-    def _whitened(self, phi: Phi) -> Numbers:
-        return (phi @ self.whitener.mT).square().sum(-1)
+    def mixed_log_evidence(self) -> Float[Tensor, " batch"]:
+        """The log evidence of the heads' mixture, which has equal weights before the context."""
+        return self.log_evidence.logsumexp(1) - math.log(self.log_evidence.shape[1])
 
 
 class ByPoints(Solution):
-    """The covariance of the weights as I - W^T W, with a row of W for each point."""
+    """The covariance of the weights as I - (W phi)^T (W phi), with a row of W and of phi for each point."""
+
+    def __init__(self, whitener: Square, context: Phi, weights: Weights, log_evidence: Evidence) -> None:
+        """Keep ``whitener`` and ``context``: queries are few, so their product is not taken before they come."""
+        super().__init__(weights, log_evidence)
+        self.whitener, self.context = whitener, context
 
     def variance(self, phi: Phi) -> Numbers:
         """See `Solution.variance`."""
-        return (phi.square().sum(-1) - self._whitened(phi)).clamp_min(0.0)  # of a difference that rounds
+        known = (phi @ self.context.mT @ self.whitener.mT).square().sum(-1)
+        return (phi.square().sum(-1) - known).clamp_min(0.0)  # of a difference that rounds
 
 
 class ByFeatures(Solution):
     """The covariance of the weights as W^T W, with a row of W for each feature."""
 
+    def __init__(self, whitener: Square, weights: Weights, log_evidence: Evidence) -> None:
+        """Keep ``whitener``."""
+        super().__init__(weights, log_evidence)
+        self.whitener = whitener
+
     def variance(self, phi: Phi) -> Numbers:
         """See `Solution.variance`."""
-        return self._whitened(phi)
+        return (phi @ self.whitener.mT).square().sum(-1)
 
 
 @dataclass(frozen=True)
@@ -69,12 +79,13 @@ def solve(phi: Phi, values: Numbers) -> tuple[Solution, LeftOut]:
 def solve_by_points(phi: Phi, values: Numbers) -> tuple[Solution, LeftOut]:
     """The Gram matrix of the points: for fewer of them than features."""
     factor = factor_of(phi @ phi.mT)  # (batch, heads, points, points)
-    inverse = inverted(factor)
-    whitener, white = inverse @ phi, inverse @ values[..., None]
+    whitener = inverted(factor)
+    white = whitener @ values[..., None]
     evidence = -0.5 * white.square().sum((-2, -1)) - log_determinant(factor)
-    precision = inverse.square().sum(-2)  # of each value given the others
-    left_out = LeftOut(values - (inverse.mT @ white)[..., 0] / precision, 1 / precision - 1)
-    return ByPoints(whitener, (whitener.mT @ white)[..., 0], evidence), left_out
+    precision = whitener.square().sum(-2)  # of each value given the others
+    solved = whitener.mT @ white  # (batch, heads, points, 1)
+    left_out = LeftOut(values - solved[..., 0] / precision, 1 / precision - 1)
+    return ByPoints(whitener, phi, (phi.mT @ solved)[..., 0], evidence), left_out
 
 
 def solve_by_features(phi: Phi, values: Numbers) -> tuple[Solution, LeftOut]:
@@ -89,18 +100,18 @@ def solve_by_features(phi: Phi, values: Numbers) -> tuple[Solution, LeftOut]:
     return solution, LeftOut((solution.mean(phi) - leverage * values) / rest, leverage / rest)
 
 
-def factor_of(gram: Float[Tensor, "batch heads rows rows"]) -> Float[Tensor, "batch heads rows rows"]:
+def factor_of(gram: Square) -> Square:
     """The Cholesky factor of a Gram matrix plus identity; one that is not finite gives NaN, not an error."""
     gram.diagonal(dim1=-2, dim2=-1).add_(1.0)
     return torch.linalg.cholesky_ex(gram).L
 
 
-def inverted(factor: Float[Tensor, "batch heads rows rows"]) -> Float[Tensor, "batch heads rows rows"]:
+def inverted(factor: Square) -> Square:
     """The inverse of a Cholesky factor; no eigenvalue of what was factored is below 1, so it is safe to multiply by."""
     identity = torch.eye(factor.shape[-1], dtype=factor.dtype, device=factor.device)
     return torch.linalg.solve_triangular(factor, identity.expand_as(factor), upper=False)
 
 
-def log_determinant(factor: Float[Tensor, "batch heads rows rows"]) -> Float[Tensor, "batch heads"]:
+def log_determinant(factor: Square) -> Evidence:
     """Half the log determinant of the matrix that was factored."""
     return factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)

@@ -14,6 +14,7 @@ from priorfit.errors import CheckpointError, RecipeError
 from priorfit.network.card import ModelCard
 from priorfit.network.embedding import FourierEncoder, LinearEncoder
 from priorfit.network.heads import NormalHead, NormalMixtureHead, RiemannHead, SigmoidHead, SoftmaxHead
+from priorfit.network.polynomials import PolynomialEncoder
 from priorfit.network.regression import Regression
 from priorfit.network.settings import NetworkSettings, Task
 
@@ -27,6 +28,7 @@ NETWORK_TYPES: dict[str, type] = {
         Regression,
         LinearEncoder,
         FourierEncoder,
+        PolynomialEncoder,
         RiemannHead,
         NormalHead,
         NormalMixtureHead,
