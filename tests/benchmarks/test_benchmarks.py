@@ -17,6 +17,7 @@ RUNS = [
     ["baseline_cost"],
     ["gp_speed"],
     ["label_regression"],
+    ["smooth_features"],
     ["time_to_quality", "--peers"],
 ]
 
