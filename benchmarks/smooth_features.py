@@ -92,9 +92,16 @@ def main() -> None:
         gaps = {size: gap(layer, size, num_datasets, arguments.seed) for size in SIZES}
         noise = layer.log_noise.exp().item()
         rows.append({"way": way.name, "steps": steps, "seconds": seconds, "gaps": gaps, "noise": noise})
-        told = [f"{each.mean:.3f} ± {each.half_width:.3f}" for each in gaps.values()]
+        told = [
+            f"{each.mean:.3f} [{each.mean - each.half_width:.3f}, {each.mean + each.half_width:.3f}]"
+            for each in gaps.values()
+        ]
         lines.append([way.name, f"{seconds:.0f}", *told, f"{noise:.4f}"])
-    show(f"{steps} steps", ["features", "seconds", *(f"n = {size}" for size in SIZES), "noise"], lines)
+    show(
+        f"KL from the truth, {steps} steps, {arguments.threads} threads",
+        ["features", "seconds", *(f"n = {size}" for size in SIZES), "noise"],
+        lines,
+    )
     if arguments.save:
         save("smooth_features", rows, arguments.seed)
 
