@@ -27,8 +27,8 @@ from pfns.train import MainConfig, train
 
 EPOCHS = 100
 """Its learning rate changes with the epoch: short ones make its schedule smooth."""
-TIMED_STEPS = (10, 50)
-"""Of two short runs, the difference of which is the cost of the steps between."""
+TIMED_STEPS = (20, 20, 120)
+"""Of short runs: one to warm up, and two the difference of which is the cost of the steps between."""
 
 
 class GaussianProcessPrior:
@@ -91,9 +91,9 @@ def trained(request: dict[str, Any]) -> tuple[torch.nn.Module, dict[str, float]]
         model = train(config, device="cpu", reusable_config=False)["model"]
         return model, config, time.process_time() - cpu, time.perf_counter() - wall
 
-    before, after = (spent_on(steps)[2] for steps in TIMED_STEPS)
+    _, before, after = (spent_on(steps)[2] for steps in TIMED_STEPS)
     budget = request["seconds"] * request["threads"]
-    steps = max(4, int(budget * (TIMED_STEPS[1] - TIMED_STEPS[0]) / max(after - before, 1e-3)))
+    steps = max(4, int(budget * (TIMED_STEPS[2] - TIMED_STEPS[1]) / max(after - before, after / 10)))
     model, config, cpu, wall = spent_on(steps)
     steps = config.epochs * config.steps_per_epoch
     return model, {
