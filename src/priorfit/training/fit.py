@@ -73,7 +73,7 @@ def default_network(prior: Prior) -> NetworkSettings:
 
     >>> import priorfit as pf
     >>> default_network(pf.GaussianProcess()).regression
-    Regression(features=64, heads=1, hidden=128)
+    Regression(features=64, heads=1, hidden=128, evidence=0.0)
     """
     if prior.regression_heads == 0:
         return NetworkSettings()
