@@ -12,7 +12,7 @@ import math
 
 import torch
 from jaxtyping import Float
-from report import parser_for, save, show
+from report import parser_for, save, show, spelled
 from torch import Tensor
 from torch.distributions import Bernoulli, Gamma
 from torch.nn.functional import logsigmoid
@@ -95,8 +95,7 @@ def main() -> None:
         for way, solution in ways.items():
             gap = Estimate.over(divergence(truth, mixed(solution, queries)).mean(-1))
             rows.append({"case": name, "n": size, "way": way, "gap": gap})
-            interval = f"{gap.mean:.5f} [{gap.mean - gap.half_width:.5f}, {gap.mean + gap.half_width:.5f}]"
-            lines.append([f"{name}, n = {size}", way, interval])
+            lines.append([f"{name}, n = {size}", way, spelled(gap, 5)])
     show(f"KL from the truth, {arguments.threads} threads", ["network", "way", "nats"], lines)
     if arguments.save:
         save("label_regression", rows, arguments.seed)

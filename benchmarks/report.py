@@ -11,6 +11,7 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
+from priorfit.metrics import Estimate
 from priorfit.provenance import circumstances
 
 RESULTS = Path(__file__).parent / "results"
@@ -39,6 +40,12 @@ def show(title: str, columns: Sequence[str], lines: Sequence[Sequence[str]]) -> 
     console = Console()
     console.width = max(console.width, WIDTH)
     console.print(table)
+
+
+def spelled(estimate: Estimate, digits: int) -> str:
+    """A mean with its interval."""
+    low, high = estimate.mean - estimate.half_width, estimate.mean + estimate.half_width
+    return f"{estimate.mean:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
 
 
 def save(name: str, rows: Sequence[Mapping[str, Any]], seed: int) -> None:

@@ -66,7 +66,7 @@ def test_cached_and_uncached_answers_agree_and_order_does_not_matter(hidden, poi
 
 
 def test_a_network_with_a_regression_soon_beats_one_without():
-    tasks = SMALL.sample(20, 31).split(30)
+    tasks = SMALL.sample(60, 31).split(30)
     gaps = []
     for regression in (None, Regression(4, 2, hidden=0)):
         settings = NetworkSettings(width=16, layers=1, heads=2, feedforward=16, regression=regression)

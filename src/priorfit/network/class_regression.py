@@ -1,14 +1,12 @@
 """The regression layer of two classes: probit regression on learned features, by expectation propagation."""
 
-import math
-
 import torch
-from jaxtyping import Float, Num
+from jaxtyping import Num
 from torch import Tensor, nn
 from torch.special import log_ndtr
 
 from priorfit.network.propagation import classify
-from priorfit.network.regression import Guess, Points, Regression, RegressionLayer, Token, Told
+from priorfit.network.regression import Guess, Points, Regression, RegressionLayer, Token, Told, log_ladder
 from priorfit.network.solutions import Numbers, Solution
 
 FIRST_SPREAD = (1.0, 20.0)
@@ -16,12 +14,6 @@ FIRST_SPREAD = (1.0, 20.0)
 
 LARGEST_TOLD = 5.0
 """Tokens are told margins and log odds squashed to this: beyond, a label is certain."""
-
-
-def first_log_spread(heads: int) -> Float[Tensor, " heads"]:
-    """From vague to certain labels; between them where there is one head."""
-    low, high = (math.log(spread) for spread in FIRST_SPREAD)
-    return torch.linspace(low, high, heads) if heads > 1 else torch.tensor([(low + high) / 2])
 
 
 class ClassRegression(RegressionLayer):
@@ -32,7 +24,7 @@ class ClassRegression(RegressionLayer):
 
     def __init__(self, settings: Regression, encoder: nn.Module, width: int) -> None:
         """Build it; ``width`` is that of the tokens."""
-        super().__init__(settings, encoder, first_log_spread(settings.heads))
+        super().__init__(settings, encoder, log_ladder(FIRST_SPREAD, settings.heads, alone=1 / 2))
         self.told = nn.Linear(3 * settings.heads + 2, width)
 
     def remember(self, x: Points, y: Num[Tensor, "batch points"]) -> tuple[Solution, Token]:

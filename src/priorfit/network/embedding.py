@@ -23,6 +23,21 @@ class InputEncoder(ABC):
     def build(self, num_features: int, width: int, input_range: InputRange | None) -> nn.Module:
         """A module from ``(batch, points, features)`` to ``(batch, points, width)``."""
 
+    def known(self, input_range: InputRange | None) -> InputRange:
+        """The range, for an encoder that cannot do without one."""
+        if input_range is None:
+            raise InputError(
+                f"{type(self).__name__} needs inputs of a known range, and this prior's inputs have none. "
+                "Use LinearEncoder(), or a prior with UniformInputs."
+            )
+        return input_range
+
+
+def to_unit(x: Float[Tensor, "*shape"], input_range: InputRange) -> Float[Tensor, "*shape"]:
+    """The range of inputs mapped to [-1, 1]."""
+    low, high = input_range
+    return (x - (low + high) / 2) / ((high - low) / 2)
+
 
 @dataclass(frozen=True)
 class LinearEncoder(InputEncoder):
@@ -53,12 +68,7 @@ class FourierEncoder(InputEncoder):
 
     def build(self, num_features: int, width: int, input_range: InputRange | None) -> nn.Module:
         """See `InputEncoder.build`."""
-        if input_range is None:
-            raise InputError(
-                "FourierEncoder needs inputs of a known range, and this prior's inputs have none. "
-                "Use LinearEncoder(), or a prior with UniformInputs."
-            )
-        return FourierLayer(self, num_features, width, input_range)
+        return FourierLayer(self, num_features, width, self.known(input_range))
 
 
 class FourierLayer(nn.Module):
@@ -68,15 +78,14 @@ class FourierLayer(nn.Module):
 
     def __init__(self, settings: FourierEncoder, num_features: int, width: int, input_range: InputRange) -> None:
         super().__init__()
-        low, high = input_range
-        self.centre, self.half_range = (low + high) / 2, (high - low) / 2
+        self.input_range = input_range
         frequencies = settings.scale * torch.randn(num_features, settings.num_frequencies)
         self.register_buffer("frequencies", frequencies)
         self.linear = nn.Linear(2 * settings.num_frequencies + num_features, width)
 
     def forward(self, x: Float[Tensor, "batch points features"]) -> Float[Tensor, "batch points width"]:
         """Tokens of inputs."""
-        unit = (x - self.centre) / self.half_range
+        unit = to_unit(x, self.input_range)
         angles = unit @ self.frequencies
         return self.linear(torch.cat([angles.sin(), angles.cos(), unit], dim=-1))
 

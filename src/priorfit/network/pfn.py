@@ -57,6 +57,7 @@ class PFN(Model):
         self.scaling = scaling_for(task.outcome, settings.target_scaling)
         sample = None if target_sample is None else self.scaling.calibrate(target_sample)
         self.regression, self.head = regression_and_head(settings, task, sample)
+        self.evidence = settings.regression.evidence if settings.regression else 0.0
         self.decoder = nn.Linear(width, self.head.num_parameters)
         nn.init.zeros_(self.decoder.weight)
         with torch.no_grad():
@@ -123,11 +124,10 @@ class PFN(Model):
             losses = units.log_scale - ppd.log_prob(query_y)
         else:
             losses = units.log_scale - self.head.expected_log_prob(ppd, units.inward_target(batch.target), query_y)
-        return losses if solution is None else losses + self._evidence_loss(solution, batch.context_y.shape[1])
-
-    def _evidence_loss(self, solution: Solution, num_context: int) -> Float[Tensor, "batch 1"]:
-        weight = self.settings.regression.evidence if self.settings.regression else 0.0
-        return -weight / max(num_context, 1) * solution.mixed_log_evidence()[:, None].to(self.dtype)
+        if solution is None or not self.evidence:
+            return losses
+        per_point = solution.mixed_log_evidence() / max(batch.context_y.shape[1], 1)
+        return losses - self.evidence * per_point[:, None].to(self.dtype)
 
     def condition(
         self, context_x: Num[Tensor, "*batch context features"], context_y: Num[Tensor, "*batch context"]

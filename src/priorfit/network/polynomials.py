@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from priorfit.errors import InputError
-from priorfit.network.embedding import ENCODED_RMS, InputEncoder, InputRange
+from priorfit.network.embedding import ENCODED_RMS, InputEncoder, InputRange, to_unit
 
 MOST = 4096
 """Polynomials that an encoder may have."""
@@ -37,17 +37,12 @@ class PolynomialEncoder(InputEncoder):
     def build(self, num_features: int, width: int, input_range: InputRange | None) -> nn.Module:
         """See `InputEncoder.build`."""
         count = math.comb(num_features + self.degree, self.degree)
-        if input_range is None:
-            raise InputError(
-                "PolynomialEncoder needs inputs of a known range, and this prior's inputs have none. "
-                "Use LinearEncoder(), or a prior with UniformInputs."
-            )
         if count > MOST:
             raise InputError(
                 f"PolynomialEncoder may have at most {MOST} polynomials; {num_features} features have {count} up to "
                 f"degree {self.degree}. Lower the degree, or use FourierEncoder()."
             )
-        return PolynomialLayer(self, num_features, width, input_range)
+        return PolynomialLayer(self, num_features, width, self.known(input_range))
 
 
 class PolynomialLayer(nn.Module):
@@ -58,9 +53,7 @@ class PolynomialLayer(nn.Module):
 
     def __init__(self, settings: PolynomialEncoder, num_features: int, width: int, input_range: InputRange) -> None:
         super().__init__()
-        low, high = input_range
-        self.centre, self.half_range = (low + high) / 2, (high - low) / 2
-        self.degree = settings.degree
+        self.input_range, self.degree = input_range, settings.degree
         degrees = torch.tensor(
             [
                 [chosen.count(feature) for feature in range(num_features)]
@@ -82,7 +75,7 @@ class PolynomialLayer(nn.Module):
 
     def polynomials(self, x: Float[Tensor, "batch points features"]) -> Float[Tensor, "batch points polynomials"]:
         """Their values, in float64; the constant is the first."""
-        unit = ((x.double() - self.centre) / self.half_range).clamp(-1.0, 1.0)
+        unit = to_unit(x.double(), self.input_range).clamp(-1.0, 1.0)
         orders = legendre_polynomials(unit, self.degree)  # (batch, points, features, degree + 1)
         product = orders[:, :, 0, self.degrees[:, 0]]
         for feature in range(1, unit.shape[-1]):

@@ -53,10 +53,10 @@ class Regression:
         return self.hidden or self.heads * self.features
 
 
-def first_log_noise(heads: int) -> Float[Tensor, " heads"]:
-    """From much to little noise; between them where there is one head."""
-    high, low = (math.log(noise) for noise in FIRST_NOISE)
-    return torch.linspace(high, low, heads) if heads > 1 else torch.tensor([(high + 2 * low) / 3])
+def log_ladder(ends: tuple[float, float], heads: int, alone: float) -> Float[Tensor, " heads"]:
+    """Logarithms from one end to the other, a head each; one head has its place at ``alone`` of the way."""
+    first, last = (math.log(end) for end in ends)
+    return torch.linspace(first, last, heads) if heads > 1 else torch.tensor([first + alone * (last - first)])
 
 
 class RegressionLayer(nn.Module, ABC):
@@ -75,7 +75,7 @@ class RegressionLayer(nn.Module, ABC):
         super().__init__()
         heads, features = settings.heads, settings.features
         self.heads = heads
-        self.numbers_per_query = 4 * heads * features + settings.hidden  # float64, and twice at a time
+        self.numbers_per_query = 6 * heads * features + settings.hidden  # float64, and three times at a time
         self.encoder = encoder
         self.features: nn.Linear | None = None
         length = ENCODED_RMS * features**0.5
@@ -125,7 +125,7 @@ class RealRegression(RegressionLayer):
 
     def __init__(self, settings: Regression, encoder: nn.Module, width: int) -> None:
         """Build it; ``width`` is that of the tokens."""
-        log_noise = first_log_noise(settings.heads)
+        log_noise = log_ladder(FIRST_NOISE, settings.heads, alone=2 / 3)
         super().__init__(settings, encoder, -log_noise)
         self.slow_log_noise = nn.Parameter(log_noise / PACE)
         self.told = nn.Linear(3 * settings.heads + 3, width)

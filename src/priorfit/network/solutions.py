@@ -39,7 +39,7 @@ class ByPoints(Solution):
     """The covariance of the weights as I - (W phi)^T (W phi), with a row of W and of phi for each point."""
 
     def __init__(self, whitener: Square, context: Phi, weights: Weights, log_evidence: Evidence) -> None:
-        """Keep ``whitener`` and ``context``: queries are few, so their product is not taken before they come."""
+        """Keep ``whitener`` and ``context`` apart: fewer queries than features use them for less than their product."""
         super().__init__(weights, log_evidence)
         self.whitener, self.context = whitener, context
 
