@@ -8,7 +8,7 @@ The paper: its curve for this Gaussian process (RBF, lengthscale 0.6, noise 1e-4
 n = 1, 0.16 at 51, 0.23 at 101, 0.39 at 191. (Its figure 4a has no numbers; these are of figure 9, the same setting.)
 Shown: (a) NLL, 1000 datasets for each n (40 beyond 191), one query each, 95 % intervals; (b) the gap on the same
 datasets, with the expectation over y taken exactly; (c) the gap against the time of training.
-The three smaller PFNs are trained here by the recipe of the released one's first run (n to 320, so they are not asked
+The three smaller PFNs are trained here by one recipe with a hidden layer for features (n to 320, so they are not asked
 beyond), four times as many steps each, and one without a regression layer for as many steps as the longest; they are
 kept in ``build/studies``. Cost on one core: ten minutes to train, ten minutes to measure.
 """
