@@ -104,10 +104,10 @@ def test_the_evidence_is_stationary_in_the_sites():
     phi, signs = drawn(6)
     sites = Sites(torch.zeros_like(signs), torch.zeros_like(signs))
     for _ in range(80):
-        sites = updated(sites, posterior_of(phi, sites).left_out, signs)
+        sites = updated(sites, posterior_of(phi.mT, sites).left_out, signs)
     precision, shift = sites.precision.requires_grad_(), sites.shift.requires_grad_()
     found = Sites(precision, shift)
-    evidence = log_evidence(found, posterior_of(phi, found), signs).sum()
+    evidence = log_evidence(found, posterior_of(phi.mT, found), signs).sum()
     for gradient in torch.autograd.grad(evidence, (precision, shift)):
         torch.testing.assert_close(gradient, torch.zeros_like(gradient), atol=1e-6, rtol=0)
 

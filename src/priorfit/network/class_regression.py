@@ -3,9 +3,8 @@
 import torch
 from jaxtyping import Num
 from torch import Tensor, nn
-from torch.special import log_ndtr
 
-from priorfit.network.propagation import classify
+from priorfit.network.propagation import LEAST_MARGIN, classify, probability
 from priorfit.network.regression import Guess, Points, Regression, RegressionLayer, Token, Told, log_ladder
 from priorfit.network.solutions import Numbers, Solution
 
@@ -40,8 +39,9 @@ class ClassRegression(RegressionLayer):
         """Log odds of the heads' mixture, and them with each head's own numbers as tokens are told them."""
         margin = mean / (1 + variance).sqrt()
         log_weights = solution.log_evidence.log_softmax(1)[..., None]  # (batch, heads, 1)
-        one, zero = ((log_weights + log_ndtr(sign * margin)).logsumexp(1) for sign in (1, -1))
-        log_odds = (one - zero)[:, None]  # (batch, 1, points)
+        bounded = margin.clamp(LEAST_MARGIN, -LEAST_MARGIN)
+        one, zero = ((log_weights.exp() * probability(sign * bounded)).sum(1, keepdim=True) for sign in (1, -1))
+        log_odds = one.log() - zero.log()  # (batch, 1, points)
         shares = log_weights.clamp_min(-20.0).expand_as(mean) / 4
         numbers = torch.cat([squashed(margin), variance.log1p() / 2, shares, squashed(log_odds)], dim=1)
         dtype = self.told.weight.dtype

@@ -51,9 +51,10 @@ class PFNPosterior:
         settings, head = self._model.settings, self._model.head
         # tokens, normalised copy, query, attended, residuals; the feed-forward layer twice; the head's numbers
         numbers = 8 * settings.width + 2 * settings.feedforward + 4 * head.num_parameters
-        numbers += settings.heads * self._memory.layers[0].keys.shape[2] * (settings.query_attention == "self") * 2
+        if settings.query_attention == "self" and self._memory.layers:
+            numbers += 2 * settings.heads * self._memory.layers[0].keys.shape[2]
         numbers += 0 if self._model.regression is None else self._model.regression.numbers_per_query
-        batch_size = max(1, self._memory.layers[0].keys.shape[0])
+        batch_size = max(1, self._batch_shape.numel())
         return max(1, CHUNK_BYTES // (numbers * self._model.dtype.itemsize * batch_size))
 
     def _refined(self, query_x: Num[Tensor, "batch query features"]) -> Tensor:

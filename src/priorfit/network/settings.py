@@ -33,7 +33,7 @@ class NetworkSettings:
     normalises queries and keys. ``query_scale="log-n"`` lets attention grow sharper with log n. ``loops`` is how
     often the stack of layers is gone through, with the same weights. ``positions="sinusoidal"`` tells the points of a
     context apart by their order: the paper's ablation, no longer invariant. ``regression`` puts a
-    `RegressionLayer` in front.
+    `RegressionLayer` in front; with it, ``layers`` may be 0: no point looks at another but through the regression.
     """
 
     width: int = 64
@@ -51,8 +51,12 @@ class NetworkSettings:
     regression: Regression | None = None
 
     def __post_init__(self) -> None:
-        if min(self.width, self.layers, self.heads, self.feedforward, self.loops) < 1:
-            raise InputError(f"width, layers, heads, feedforward and loops must be at least 1; got {self}.")
+        if min(self.width, self.heads, self.feedforward, self.loops) < 1 or self.layers < 0:
+            raise InputError(
+                f"width, heads, feedforward and loops must be at least 1 and layers at least 0; got {self}."
+            )
+        if not self.layers and self.regression is None:
+            raise InputError("a network of 0 layers reads its context by a regression alone; give it one, or layers.")
         if self.width % self.heads:
             raise InputError(f"width must be a multiple of heads; got width={self.width}, heads={self.heads}.")
 

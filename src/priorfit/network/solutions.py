@@ -59,7 +59,7 @@ class ByFeatures(Solution):
 
     def variance(self, phi: Phi) -> Numbers:
         """See `Solution.variance`."""
-        return (phi @ self.whitener.mT).square().sum(-1)
+        return (self.whitener @ phi.mT).square().sum(-2)
 
 
 @dataclass(frozen=True)

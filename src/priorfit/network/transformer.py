@@ -59,6 +59,8 @@ class Transformer(nn.Module):
         """The states of the queries, which follow the ``num_context`` tokens of the context."""
         layers = self.layers()
         last = len(layers) - 1
+        if not layers:
+            tokens = tokens[:, num_context:]
         for layer, block in enumerate(layers):
             normed = block.attention_norm(tokens)
             memory = block.memory(normed[:, :num_context])
