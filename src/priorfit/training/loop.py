@@ -16,10 +16,11 @@ from priorfit.training.devices import Processes, processes, training_device
 from priorfit.training.gap import GapMeter
 from priorfit.training.interrupts import StopRequest, stop_requests
 from priorfit.training.networks import start_network
+from priorfit.training.plan import Clockwork, planned_steps
 from priorfit.training.progress import Display, Reading, Silent
 from priorfit.training.recipe import Recipe
 from priorfit.training.resume import RunFolder, SavedState
-from priorfit.training.trainer import StepResult, Trainer, planned_steps
+from priorfit.training.trainer import StepResult, Trainer
 from priorfit.training.workers import batch_source
 
 GAP_READINGS = 20
@@ -116,9 +117,11 @@ class Run:
             self._save()  # so that a run killed before its first checkpoint can be resumed too
         started = time.perf_counter() - self.seconds
         saved_at = time.perf_counter()
+        clockwork = Clockwork(self.recipe.budget, self.group)
         while trainer.step < trainer.steps:
             result = trainer.take_step()
             self.seconds = time.perf_counter() - started
+            trainer.steps = clockwork.steps(trainer.step, trainer.steps, self.seconds)
             self._report(result, display)
             is_stopping = self.group.any_of(request.is_made)  # the signal may reach processes at different steps
             if time.perf_counter() - saved_at >= self.options.checkpoint_seconds or is_stopping:

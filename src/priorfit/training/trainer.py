@@ -1,8 +1,5 @@
 """One run in memory: network, optimisers, averaged weights, and the step they have reached."""
 
-import copy
-import math
-import time
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,12 +18,6 @@ from priorfit.training.workers import Source
 
 PATIENCE = 20
 """Steps in a row with a gradient that is not finite, after which a run gives up."""
-
-TIMED_STEPS = 24
-"""Steps whose time turns a budget in minutes into a number of steps."""
-
-PLANNED_SHARE = 0.95
-"""Of a budget in minutes: a machine slows down during a run more often than it speeds up."""
 
 
 @dataclass(frozen=True)
@@ -104,28 +95,3 @@ class Trainer:
         """The weights and buffers that the run has come to: averaged where the recipe says so."""
         state = {name: value.detach().clone() for name, value in self.network.state_dict().items()}
         return state | self.averaged if self.recipe.optimiser.averaging else state
-
-
-def planned_steps(recipe: Recipe, network: Model, group: Processes) -> int:
-    """The number of steps of a budget; minutes are turned into steps by timing some on a copy of the network."""
-    budget = recipe.budget
-    if budget.steps is not None:
-        return budget.steps
-    per_step = recipe.data.batch_size * recipe.data.micro_batches
-    if budget.datasets is not None:
-        return max(1, math.ceil(budget.datasets / per_step))
-    assert budget.minutes is not None
-    seconds = 60 * PLANNED_SHARE * budget.minutes * group.count
-    steps = max(1, int(seconds / seconds_per_step(recipe, network)))
-    return group.same_everywhere(steps)
-
-
-def seconds_per_step(recipe: Recipe, network: Model) -> float:
-    """The mean time of a step, after some to warm up."""
-    trial = Trainer(copy.deepcopy(network), recipe, steps=2 * TIMED_STEPS)
-    for _ in range(TIMED_STEPS // 4):
-        trial.take_step()
-    start = time.perf_counter()
-    for _ in range(TIMED_STEPS):
-        trial.take_step()
-    return (time.perf_counter() - start) / TIMED_STEPS

@@ -1,0 +1,70 @@
+"""How many steps a run has: a budget in minutes is planned from timed steps, and again on the way."""
+
+import copy
+import math
+import time
+from collections import deque
+
+from priorfit.network import Model
+from priorfit.training.devices import Processes
+from priorfit.training.recipe import Budget, Recipe
+from priorfit.training.trainer import Trainer
+
+TIMED_STEPS = 24
+"""Steps whose time turns a budget in minutes into a number of steps."""
+
+PLANNED_SHARE = 0.95
+"""Of a budget in minutes: a machine slows down during a run more often than it speeds up."""
+
+LOOKS = 20
+"""In a run, how often the clock is looked at; from its half on the plan stands, since the learning rate falls."""
+
+RECENT_STEPS = 100
+"""Steps by whose time the rest is planned."""
+
+SMALLEST_CHANGE = 0.05
+"""Of the number of steps: a plan that is off by less is kept."""
+
+
+def planned_steps(recipe: Recipe, network: Model, group: Processes) -> int:
+    """The number of steps of a budget; minutes are turned into steps by timing some on a copy of the network."""
+    budget = recipe.budget
+    if budget.steps is not None:
+        return budget.steps
+    per_step = recipe.data.batch_size * recipe.data.micro_batches
+    if budget.datasets is not None:
+        return max(1, math.ceil(budget.datasets / per_step))
+    assert budget.minutes is not None
+    seconds = 60 * PLANNED_SHARE * budget.minutes * group.count
+    steps = max(1, int(seconds / seconds_per_step(recipe, network)))
+    return group.same_everywhere(steps)
+
+
+def seconds_per_step(recipe: Recipe, network: Model) -> float:
+    """The mean time of a step, after some to warm up."""
+    trial = Trainer(copy.deepcopy(network), recipe, steps=2 * TIMED_STEPS)
+    for _ in range(TIMED_STEPS // 4):
+        trial.take_step()
+    start = time.perf_counter()
+    for _ in range(TIMED_STEPS):
+        trial.take_step()
+    return (time.perf_counter() - start) / TIMED_STEPS
+
+
+class Clockwork:
+    """Plans a run of a budget in minutes again where its steps take longer, or shorter, than those that were timed."""
+
+    def __init__(self, budget: Budget, group: Processes) -> None:
+        self._seconds = None if budget.minutes is None else 60 * PLANNED_SHARE * budget.minutes
+        self._group = group
+        self._ends: deque[float] = deque(maxlen=RECENT_STEPS + 1)
+
+    def steps(self, step: int, steps: int, seconds: float) -> int:
+        """The number of steps of a run that has taken ``step`` of ``steps`` in ``seconds``; asked after each."""
+        self._ends.append(seconds)
+        is_look = step < steps / 2 and step % max(1, steps // LOOKS) == 0
+        if self._seconds is None or not is_look or len(self._ends) < 2:
+            return steps
+        per_step = (self._ends[-1] - self._ends[0]) / (len(self._ends) - 1)
+        found = step + max(1, int((self._seconds - seconds) / per_step))
+        return self._group.same_everywhere(found if abs(found - steps) > SMALLEST_CHANGE * steps else steps)
