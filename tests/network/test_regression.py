@@ -60,7 +60,7 @@ def test_a_point_of_the_context_is_told_what_the_others_say_of_it():
         regression.slow_log_noise.fill_(regression.slow_log_noise[0])
         regression.features.weight[6:] = regression.features.weight[:6]  # equal heads: their weights stay equal
         regression.slow_log_gain.fill_(0.1)
-    told, told_after = (regression.remember(x, each)[1] for each in (y, changed))
+    told, told_after = (regression.tell(*regression.remember(x, each), each) for each in (y, changed))
     torch.testing.assert_close(told[:, 2], told_after[:, 2])
     assert not torch.allclose(told[:, 3], told_after[:, 3], atol=1e-4)
 

@@ -3,11 +3,13 @@
 from priorfit.network.card import ModelCard as ModelCard
 from priorfit.network.embedding import FourierEncoder as FourierEncoder
 from priorfit.network.embedding import LinearEncoder as LinearEncoder
+from priorfit.network.harmonics import Harmonics as Harmonics
 from priorfit.network.heads import NormalHead as NormalHead
 from priorfit.network.heads import NormalMixtureHead as NormalMixtureHead
 from priorfit.network.heads import RiemannHead as RiemannHead
 from priorfit.network.heads import SigmoidHead as SigmoidHead
 from priorfit.network.heads import SoftmaxHead as SoftmaxHead
+from priorfit.network.latent_regression import LatentRegression as LatentRegression
 from priorfit.network.model import Model as Model
 from priorfit.network.pfn import PFN as PFN
 from priorfit.network.pfn import load_pfn as load_pfn

@@ -1,12 +1,12 @@
 """The regression layer of two classes: probit regression on learned features, by expectation propagation."""
 
 import torch
-from jaxtyping import Num
+from jaxtyping import Float, Num
 from torch import Tensor, nn
 
 from priorfit.network.propagation import LEAST_MARGIN, classify, probability
-from priorfit.network.regression import Guess, Points, Regression, RegressionLayer, Token, Told, log_ladder
-from priorfit.network.solutions import Numbers, Solution
+from priorfit.network.regression import Guess, HeadedRegression, Points, Regression, Told, log_ladder
+from priorfit.network.solutions import LeftOut, Numbers, Remembered, Solution
 
 FIRST_SPREAD = (1.0, 20.0)
 """Of w . phi in units of the noise, before training: that of the first and that of the last head."""
@@ -15,7 +15,7 @@ LARGEST_TOLD = 5.0
 """Tokens are told margins and log odds squashed to this: beyond, a label is certain."""
 
 
-class ClassRegression(RegressionLayer):
+class ClassRegression(HeadedRegression):
     """Of two classes: y = [w . phi(x) + e > 0] with w ~ N(0, I), e ~ N(0, 1) and learned phi.
 
     The guess is the log odds of the heads' mixture, to which the network adds its own.
@@ -26,19 +26,19 @@ class ClassRegression(RegressionLayer):
         super().__init__(settings, encoder, log_ladder(FIRST_SPREAD, settings.heads, alone=1 / 2))
         self.told = nn.Linear(3 * settings.heads + 2, width)
 
-    def remember(self, x: Points, y: Num[Tensor, "batch points"]) -> tuple[Solution, Token]:
+    def remember(self, x: Points, y: Num[Tensor, "batch points"]) -> tuple[Remembered, LeftOut]:
         """See `RegressionLayer.remember`."""
         phi = self.phi(x)
-        signs = (2 * y.double() - 1)[:, None, :].expand(phi.shape[:-1])
-        solution, left_out = classify(phi, signs)
-        guess, numbers = self._mixed(left_out.mean, left_out.variance, solution)
-        surprise = y.to(guess.dtype) - guess[..., 0].sigmoid()
-        return solution, self._token(numbers, surprise)
+        return classify(phi, (2 * y.double() - 1)[:, None, :].expand(phi.shape[:-1]))
 
-    def _mixed(self, mean: Numbers, variance: Numbers, solution: Solution) -> tuple[Guess, Told]:
+    def _surprise(self, guess: Guess, y: Num[Tensor, "batch points"]) -> Float[Tensor, "batch points"]:
+        return y.to(guess.dtype) - guess[..., 0].sigmoid()
+
+    def _mixed(self, mean: Numbers, variance: Numbers, memory: Remembered) -> tuple[Guess, Told]:
         """Log odds of the heads' mixture, and them with each head's own numbers as tokens are told them."""
+        assert isinstance(memory, Solution)
         margin = mean / (1 + variance).sqrt()
-        log_weights = solution.log_evidence.log_softmax(1)[..., None]  # (batch, heads, 1)
+        log_weights = memory.log_evidence.log_softmax(1)[..., None]  # (batch, heads, 1)
         bounded = margin.clamp(LEAST_MARGIN, -LEAST_MARGIN)
         one, zero = ((log_weights.exp() * probability(sign * bounded)).sum(1, keepdim=True) for sign in (1, -1))
         log_odds = one.log() - zero.log()  # (batch, 1, points)

@@ -7,7 +7,7 @@ from torch.distributions import Distribution
 
 from priorfit.distributions import affine
 from priorfit.errors import InputError
-from priorfit.network.heads import ClassLogits, Head, OneLogit, Parameters, Refined, at_least_float32
+from priorfit.network.heads import ClassLogits, Head, MixtureOfNormals, OneLogit, Parameters, Refined, at_least_float32
 
 
 class GuidedHead(Head):
@@ -37,6 +37,31 @@ class GuidedHead(Head):
     def initial_bias(self) -> Float[Tensor, " parameters"]:
         """See `Head.initial_bias`."""
         return self.inner.initial_bias()
+
+
+class ShapedMixture(Head):
+    """A mixture of Normals to which that of regressions is added: behind its own numbers stand theirs, by `mixture`."""
+
+    def __init__(self, inner: MixtureOfNormals) -> None:
+        super().__init__()
+        self.inner = inner
+        self.num_parameters = inner.num_parameters
+
+    def refine(self, parameters: Parameters) -> Refined:
+        """See `Head.refine`."""
+        own, shape = at_least_float32(parameters).chunk(2, dim=-1)
+        location, log_scale, shares = shape.chunk(3, dim=-1)
+        return own + torch.cat([4 * shares, location, log_scale], dim=-1)
+
+    def distribution(self, refined: Refined) -> Distribution:
+        """See `Head.distribution`."""
+        return self.inner.distribution(refined)
+
+    def expected_log_prob(
+        self, ppd: Distribution, target: Distribution, drawn: Num[Tensor, "*batch query"]
+    ) -> Float[Tensor, "*batch query"]:
+        """See `Head.expected_log_prob`."""
+        return self.inner.expected_log_prob(ppd, target, drawn)
 
 
 class GuidedLogit(OneLogit):

@@ -7,21 +7,18 @@ import torch
 from jaxtyping import Float, Num
 from torch import Tensor, nn
 
-from priorfit.data import Batch, Classes
+from priorfit.data import Batch
 from priorfit.errors import CheckpointError, OutsideTrainingWarning
 from priorfit.network.card import ModelCard
-from priorfit.network.class_regression import ClassRegression
 from priorfit.network.embedding import target_encoder
-from priorfit.network.guided import guided
-from priorfit.network.heads import Head
+from priorfit.network.front import regression_and_head
 from priorfit.network.model import Model
 from priorfit.network.positions import POSITIONS
 from priorfit.network.posterior import Memory, PFNPosterior
 from priorfit.network.questions import checked_context
-from priorfit.network.regression import RealRegression, RegressionLayer
 from priorfit.network.scaling import scaling_for
 from priorfit.network.settings import NetworkSettings, Task
-from priorfit.network.solutions import Solution
+from priorfit.network.solutions import Remembered
 from priorfit.network.storage import read_model
 from priorfit.network.transformer import Transformer
 
@@ -83,50 +80,61 @@ class PFN(Model):
         context_x: Float[Tensor, "batch context features"],
         context_y: Num[Tensor, "batch context"],
         query_x: Float[Tensor, "batch query features"],
-    ) -> tuple[Float[Tensor, "batch query parameters"], Solution | None]:
-        num_context = context_x.shape[1]
-        inputs = self.input_encoder(torch.cat([context_x, query_x], dim=1))  # (batch, context + query, width)
-        context, queries = inputs[:, :num_context], inputs[:, num_context:]
-        context = self.positions(context + self.target_encoder(context_y))
-        if self.regression is None:
-            return self.decoder(self.transformer(torch.cat([context, queries], dim=1), num_context)), None
-        solution, told = self.regression.remember(context_x, context_y)
-        guess, told_queries = self.regression.answer(query_x, solution)
-        tokens = torch.cat([context + told, queries + told_queries], dim=1)
-        return torch.cat([self.decoder(self.transformer(tokens, num_context)), guess], dim=-1), solution
+    ) -> tuple[Float[Tensor, "batch query parameters"], Remembered | None]:
+        tokens, memory = self._read(context_x, context_y)
+        queries, guess = self._questions(query_x, memory)
+        states = self.transformer(torch.cat([tokens, queries], dim=1), tokens.shape[1])
+        return torch.cat([self.decoder(states), *guess], dim=-1), memory
+
+    def _read(
+        self, context_x: Float[Tensor, "batch context features"], context_y: Num[Tensor, "batch context"]
+    ) -> tuple[Float[Tensor, "batch tokens width"], Remembered | None]:
+        """The tokens of a context and the regressions on it; without layers nobody would read the tokens."""
+        memory, told = None, None
+        if self.regression is not None:
+            memory, left_out = self.regression.remember(context_x, context_y)
+            if not self.settings.layers:
+                return context_x.new_zeros(len(context_x), 0, self.settings.width), memory
+            told = self.regression.tell(memory, left_out, context_y)
+        tokens = self.positions(self.input_encoder(context_x) + self.target_encoder(context_y))
+        return tokens if told is None else tokens + told, memory
+
+    def _questions(
+        self, query_x: Float[Tensor, "batch query features"], memory: Remembered | None
+    ) -> tuple[Float[Tensor, "batch query width"], list[Float[Tensor, "batch query guessed"]]]:
+        """The tokens of queries, and the regressions' guess if there is one."""
+        tokens = self.input_encoder(query_x)
+        if self.regression is None or memory is None:
+            return tokens, []
+        guess, told = self.regression.answer(query_x, memory)
+        return tokens + told, [guess]
 
     def remember(
         self, context_x: Float[Tensor, "batch context features"], context_y: Num[Tensor, "batch context"]
     ) -> Memory:
         """What answers to queries need of a context, whose y are in the network's units."""
-        tokens = self.positions(self.input_encoder(context_x) + self.target_encoder(context_y))
-        if self.regression is None:
-            return Memory(self.transformer.remember(tokens), None)
-        solution, told = self.regression.remember(context_x, context_y)
-        return Memory(self.transformer.remember(tokens + told), solution)
+        tokens, memory = self._read(context_x, context_y)
+        return Memory(self.transformer.remember(tokens), memory)
 
     def answer(
         self, query_x: Float[Tensor, "batch query features"], memory: Memory
     ) -> Float[Tensor, "batch query parameters"]:
         """The head's parameters for each query, as `forward` gives them."""
-        tokens = self.input_encoder(query_x)
-        if self.regression is None or memory.solution is None:
-            return self.decoder(self.transformer.answer(tokens, memory.layers))
-        guess, told = self.regression.answer(query_x, memory.solution)
-        return torch.cat([self.decoder(self.transformer.answer(tokens + told, memory.layers)), guess], dim=-1)
+        queries, guess = self._questions(query_x, memory.regression)
+        return torch.cat([self.decoder(self.transformer.answer(queries, memory.layers)), *guess], dim=-1)
 
     def loss(self, batch: Batch) -> Float[Tensor, "batch query"]:
         """The Prior-Data NLL of each query: of its drawn y, or in expectation where ``batch.target`` is given."""
         units = self.scaling(batch.context_y)
-        parameters, solution = self._asked(batch.context_x, units.inward(batch.context_y), batch.query_x)
+        parameters, memory = self._asked(batch.context_x, units.inward(batch.context_y), batch.query_x)
         ppd, query_y = self.head(parameters), units.inward(batch.query_y)
         if batch.target is None:
             losses = units.log_scale - ppd.log_prob(query_y)
         else:
             losses = units.log_scale - self.head.expected_log_prob(ppd, units.inward_target(batch.target), query_y)
-        if solution is None or not self.evidence:
+        if memory is None or not self.evidence:
             return losses
-        per_point = solution.mixed_log_evidence() / max(batch.context_y.shape[1], 1)
+        per_point = memory.mixed_log_evidence() / max(batch.context_y.shape[1], 1)
         return losses - self.evidence * per_point[:, None].to(self.dtype)
 
     def condition(
@@ -165,19 +173,6 @@ class PFN(Model):
         if reason not in self._warned:
             self._warned.add(reason)
             warnings.warn(message, OutsideTrainingWarning, stacklevel=4)
-
-
-def regression_and_head(
-    settings: NetworkSettings, task: Task, sample: Float[Tensor, " sample"] | None
-) -> tuple[RegressionLayer | None, Head]:
-    """The layer in front, if the settings ask for one, and the head, which is then guided by it."""
-    if settings.regression is None:
-        return None, settings.head_for(task).build(task.outcome, sample)
-    encoder = settings.encoder_for(task).build(task.num_features, settings.regression.encoded, task.input_range)
-    residuals = torch.special.ndtri(torch.linspace(5e-5, 1 - 5e-5, 10_000))  # what bars are laid over
-    head = guided(settings.head_for(task).build(task.outcome, None if sample is None else residuals))
-    layer = ClassRegression if isinstance(task.outcome, Classes) else RealRegression
-    return layer(settings.regression, encoder, settings.width), head
 
 
 def load_pfn(path: str | Path) -> PFN:

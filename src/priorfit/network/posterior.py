@@ -11,7 +11,7 @@ from torch.distributions import Distribution
 from priorfit.network.attention import KeysValues
 from priorfit.network.questions import check_queries
 from priorfit.network.scaling import NoUnits, Units
-from priorfit.network.solutions import Solution
+from priorfit.network.solutions import Remembered
 
 if TYPE_CHECKING:
     from priorfit.network.pfn import PFN
@@ -25,7 +25,7 @@ class Memory:
     """What a network keeps of a context: keys and values of each layer, and the regressions where it has them."""
 
     layers: list[KeysValues]
-    solution: Solution | None
+    regression: Remembered | None
 
 
 class PFNPosterior:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from priorfit.errors import InputError
 from priorfit.network.embedding import ENCODED_RMS
-from priorfit.network.solutions import Numbers, Phi, Solution, solve
+from priorfit.network.solutions import Evidence, LeftOut, Numbers, Phi, Remembered, Solution, solve
 
 Points = Float[Tensor, "batch points features"]
 Guess = Float[Tensor, "batch points guessed"]
@@ -62,13 +62,33 @@ def log_ladder(ends: tuple[float, float], heads: int, alone: float) -> Float[Ten
 class RegressionLayer(nn.Module, ABC):
     """Tells every point what regressions on the other points say about it, and gives queries a first guess.
 
-    A head regresses on learned features phi, in units of its noise; heads are weighted by their evidence. A point of
-    the context is told what the others say, so that it looks like a query whose answer is known. Attention must learn
-    to solve linear systems; this layer solves them, and learns what to regress on.
+    A point of the context is told what the others say, so that it looks like a query whose answer is known. Attention
+    must learn to solve linear systems; this layer solves them, and learns what to regress on.
     """
 
     told: nn.Linear
     """From what a point is told to a token."""
+    numbers_per_query: int
+    """That are in memory at a time, in units of 4 bytes."""
+
+    @abstractmethod
+    def remember(self, x: Points, y: Num[Tensor, "batch points"]) -> tuple[Remembered, LeftOut]:
+        """The regressions on a context, and what they would say of each of its points without it."""
+
+    @abstractmethod
+    def tell(self, memory: Remembered, left_out: LeftOut, y: Num[Tensor, "batch points"]) -> Token:
+        """What each point of the context is told."""
+
+    @abstractmethod
+    def answer(self, x: Points, memory: Remembered) -> tuple[Guess, Token]:
+        """The guess about queries, and what they are told."""
+
+    def _token(self, numbers: Told, surprise: Float[Tensor, "batch points"]) -> Token:
+        return self.told(torch.cat([numbers, surprise[..., None]], dim=-1))
+
+
+class HeadedRegression(RegressionLayer):
+    """Heads that each regress on learned features phi, in units of their noise, and are weighted by their evidence."""
 
     def __init__(self, settings: Regression, encoder: nn.Module, log_spread: Float[Tensor, " heads"]) -> None:
         """Build it; ``encoder`` takes x to ``settings.encoded`` numbers, ``log_spread`` is that of w . phi at first."""
@@ -99,25 +119,28 @@ class RegressionLayer(nn.Module, ABC):
         # in one piece, since products would copy it each time; points last, since few features are slow there
         return columns.to(torch.float64, memory_format=torch.contiguous_format).mT
 
-    @abstractmethod
-    def remember(self, x: Points, y: Num[Tensor, "batch points"]) -> tuple[Solution, Token]:
-        """The regressions on a context, and what each of its points is told."""
+    def tell(self, memory: Remembered, left_out: LeftOut, y: Num[Tensor, "batch points"]) -> Token:
+        """See `RegressionLayer.tell`."""
+        guess, numbers = self._mixed(left_out.mean, left_out.variance, memory)
+        return self._token(numbers, self._surprise(guess, y))
 
-    def answer(self, x: Points, solution: Solution) -> tuple[Guess, Token]:
-        """The guess about queries, and what they are told."""
+    def answer(self, x: Points, memory: Remembered) -> tuple[Guess, Token]:
+        """See `RegressionLayer.answer`."""
+        assert isinstance(memory, Solution)
         phi = self.phi(x)
-        guess, numbers = self._mixed(solution.mean(phi), solution.variance(phi), solution)
+        guess, numbers = self._mixed(memory.mean(phi), memory.variance(phi), memory)
         return guess, self._token(numbers, torch.zeros_like(guess[..., 0]))
 
     @abstractmethod
-    def _mixed(self, mean: Numbers, variance: Numbers, solution: Solution) -> tuple[Guess, Told]:
+    def _mixed(self, mean: Numbers, variance: Numbers, memory: Remembered) -> tuple[Guess, Told]:
         """What the heads' mixture says, and all that tokens are told of it but a point's surprise."""
 
-    def _token(self, numbers: Told, surprise: Float[Tensor, "batch points"]) -> Token:
-        return self.told(torch.cat([numbers, surprise[..., None]], dim=-1))
+    @abstractmethod
+    def _surprise(self, guess: Guess, y: Num[Tensor, "batch points"]) -> Float[Tensor, "batch points"]:
+        """How far targets are from a guess about them."""
 
 
-class RealRegression(RegressionLayer):
+class RealRegression(HeadedRegression):
     """Of real targets: y = noise (w . phi(x) + e) with w ~ N(0, I), e ~ N(0, 1) and learned phi and noise.
 
     The guess is location and log scale of the heads' mixture: the network predicts the distribution of y in units of
@@ -136,29 +159,40 @@ class RealRegression(RegressionLayer):
         """The log noise of each head, in float64."""
         return PACE * self.slow_log_noise.double()[:, None]
 
-    def remember(self, x: Points, y: Num[Tensor, "batch points"]) -> tuple[Solution, Token]:
+    def remember(self, x: Points, y: Num[Tensor, "batch points"]) -> tuple[Remembered, LeftOut]:
         """See `RegressionLayer.remember`."""
-        phi, values = self.phi(x), self._values(y)
-        solution, left_out = solve(phi, values)
+        solution, left_out = solve(self.phi(x), self._values(y))
         solution.log_evidence = solution.log_evidence - y.shape[1] * self.log_noise[:, 0]  # of y in its own units
-        guess, numbers = self._mixed(left_out.mean, left_out.variance, solution)
-        residual = (y - guess[..., 0]) * torch.exp(-guess[..., 1])
-        return solution, self._token(numbers, torch.tanh(residual / 3))
+        return solution, left_out
+
+    def _surprise(self, guess: Guess, y: Num[Tensor, "batch points"]) -> Float[Tensor, "batch points"]:
+        return bounded_residual(guess, y)
 
     def _values(self, y: Float[Tensor, "batch points"]) -> Numbers:
         return y.double()[:, None, :] * (-self.log_noise).exp()  # (batch, heads, points)
 
-    def _mixed(self, mean: Numbers, variance: Numbers, solution: Solution) -> tuple[Guess, Told]:
+    def _mixed(self, mean: Numbers, variance: Numbers, memory: Remembered) -> tuple[Guess, Told]:
         """Location and log scale of the heads' mixture, and each head's own numbers before them."""
-        mean = mean * self.log_noise.exp()
-        log_variance = variance.log1p() + 2 * self.log_noise
-        log_weights = solution.log_evidence.log_softmax(1)[..., None]  # (batch, heads, 1)
-        location = (log_weights.exp() * mean).sum(1, keepdim=True)  # (batch, 1, points)
-        spread = log_variance.exp() + (mean - location).square()
-        log_scale = 0.5 * (log_weights.exp() * spread).sum(1, keepdim=True).log()
-        deviations = (mean - location) * torch.exp(-log_scale)
-        shares = log_weights.clamp_min(-20.0).expand_as(mean) / 4
-        guess = torch.cat([location, log_scale], dim=1)
-        numbers = torch.cat([deviations, 0.5 * log_variance - log_scale, shares, guess], dim=1)
-        dtype = self.told.weight.dtype
-        return guess.mT.to(dtype), numbers.mT.to(dtype)
+        assert isinstance(memory, Solution)
+        log_scale = 0.5 * variance.log1p() + self.log_noise
+        mixed = mixture(mean * self.log_noise.exp(), log_scale, memory.log_evidence, self.told.weight.dtype)
+        return mixed[..., -2:], mixed
+
+
+def mixture(
+    mean: Numbers, log_scale: Numbers, log_evidence: Evidence, dtype: torch.dtype
+) -> Float[Tensor, "batch points numbers"]:
+    """Of Normals, in units of their mixture: means, log scales and log weights / 4; then its location and log scale."""
+    log_weights = log_evidence.log_softmax(1)[..., None]  # (batch, heads, 1)
+    location = (log_weights.exp() * mean).sum(1, keepdim=True)  # (batch, 1, points)
+    spread = (2 * log_scale).exp() + (mean - location).square()
+    whole = 0.5 * (log_weights.exp() * spread).sum(1, keepdim=True).log()
+    shares = log_weights.clamp_min(-20.0).expand_as(mean) / 4
+    return torch.cat([(mean - location) * torch.exp(-whole), log_scale - whole, shares, location, whole], 1).mT.to(
+        dtype
+    )
+
+
+def bounded_residual(guess: Guess, y: Num[Tensor, "batch points"]) -> Float[Tensor, "batch points"]:
+    """In units of the guess, whose last two numbers are its location and its log scale, and squashed."""
+    return torch.tanh((y - guess[..., -2]) * torch.exp(-guess[..., -1]) / 3)

@@ -8,6 +8,7 @@ from priorfit.errors import InputError
 from priorfit.network.attention import AttentionForm, QueryAttention, QueryScale
 from priorfit.network.embedding import FourierEncoder, InputEncoder, LinearEncoder
 from priorfit.network.heads import HeadSettings, default_head
+from priorfit.network.latent_regression import LatentRegression
 from priorfit.network.positions import Positions
 from priorfit.network.regression import Regression
 
@@ -48,7 +49,7 @@ class NetworkSettings:
     query_scale: QueryScale = "fixed"
     loops: int = 1
     positions: Positions = "none"
-    regression: Regression | None = None
+    regression: Regression | LatentRegression | None = None
 
     def __post_init__(self) -> None:
         if min(self.width, self.heads, self.feedforward, self.loops) < 1 or self.layers < 0:

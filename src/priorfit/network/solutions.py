@@ -15,7 +15,15 @@ Weights = Float[Tensor, "batch heads learned"]
 Evidence = Float[Tensor, "batch heads"]
 
 
-class Solution(ABC):
+class Remembered(ABC):
+    """What a regression layer keeps of a context."""
+
+    @abstractmethod
+    def mixed_log_evidence(self) -> Float[Tensor, " batch"]:
+        """The log evidence of the mixture of all regressions, but for a constant."""
+
+
+class Solution(Remembered):
     """The posterior of the weights, given a context."""
 
     def __init__(self, weights: Weights, log_evidence: Evidence) -> None:
@@ -31,7 +39,7 @@ class Solution(ABC):
         """The posterior variance of w . phi."""
 
     def mixed_log_evidence(self) -> Float[Tensor, " batch"]:
-        """The log evidence of the heads' mixture, which has equal weights before the context."""
+        """See `Remembered.mixed_log_evidence`; heads have equal weights before the context."""
         return self.log_evidence.logsumexp(1) - math.log(self.log_evidence.shape[1])
 
 
@@ -74,6 +82,16 @@ def solve(phi: Phi, values: Numbers) -> tuple[Solution, LeftOut]:
     """Condition on a context, whose values are in units of the noise; an empty one leaves the prior."""
     points, features = phi.shape[-2:]
     return solve_by_points(phi, values) if points < features else solve_by_features(phi, values)
+
+
+def log_evidence(phi: Phi, values: Numbers) -> Evidence:
+    """That of a `Solution`, for less where points are few: all that is needed to weigh regressions."""
+    points, features = phi.shape[-2:]
+    if points >= features:
+        return solve_by_features(phi, values)[0].log_evidence
+    factor = factor_of(phi @ phi.mT)
+    white = torch.linalg.solve_triangular(factor, values[..., None], upper=False)
+    return -0.5 * white.square().sum((-2, -1)) - log_determinant(factor)
 
 
 def solve_by_points(phi: Phi, values: Numbers) -> tuple[Solution, LeftOut]:

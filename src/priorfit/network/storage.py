@@ -13,7 +13,9 @@ from priorfit.description import build, describe
 from priorfit.errors import CheckpointError, RecipeError
 from priorfit.network.card import ModelCard
 from priorfit.network.embedding import FourierEncoder, LinearEncoder
+from priorfit.network.harmonics import Harmonics
 from priorfit.network.heads import NormalHead, NormalMixtureHead, RiemannHead, SigmoidHead, SoftmaxHead
+from priorfit.network.latent_regression import LatentRegression
 from priorfit.network.polynomials import PolynomialEncoder
 from priorfit.network.regression import Regression
 from priorfit.network.settings import NetworkSettings, Task
@@ -26,6 +28,8 @@ NETWORK_TYPES: dict[str, type] = {
         NetworkSettings,
         Task,
         Regression,
+        LatentRegression,
+        Harmonics,
         LinearEncoder,
         FourierEncoder,
         PolynomialEncoder,
