@@ -14,22 +14,26 @@ from priorfit.network.embedding import InputRange, to_unit
 MOST = 4096
 """Functions that a basis may have."""
 
+SHORTEST_PERIOD = 1.25
+"""In ranges of x: the spacing of the highest frequencies. Only rough functions have them, and those forget soon."""
+
 
 @dataclass(frozen=True)
 class Harmonics:
-    """A constant, and the cosine and sine of all frequencies up to ``order``, over ``period`` times the range of x.
+    """A constant, and the cosine and sine of ``order`` frequencies, or of all vectors of them up to that length.
 
-    Frequencies are whole numbers, or vectors of them for several features, up to that length. Since the period is
-    longer than the range, functions on it need not be periodic.
+    The low frequencies are spaced as whole numbers over ``period`` times the range of x: since that is longer than the
+    range, functions need not be periodic. Towards the high ones the spaces grow, to what the range itself needs.
     """
 
     order: int = 64
     period: float = 3.0
 
     def __post_init__(self) -> None:
-        if self.order < 1 or self.period <= 1:
+        if self.order < 1 or self.period < SHORTEST_PERIOD:
             raise InputError(
-                f"Harmonics need order >= 1 and a period above 1; got order={self.order}, period={self.period}."
+                f"Harmonics need order >= 1 and period >= {SHORTEST_PERIOD}; "
+                f"got order={self.order}, period={self.period}."
             )
 
     def build(self, num_features: int, input_range: InputRange | None) -> "HarmonicLayer":
@@ -55,7 +59,9 @@ class HarmonicLayer(nn.Module):
         vectors = torch.tensor(waves(settings.order, num_features)).double()
         if 2 * len(vectors) + 1 > MOST:
             raise InputError(too_many(settings, num_features))
-        self.register_buffer("frequencies", (math.pi / settings.period * vectors).T.float(), persistent=False)
+        growth = settings.period / SHORTEST_PERIOD - 1
+        stretch = 1 + growth * vectors.norm(dim=-1, keepdim=True) / (2 * settings.order)
+        self.register_buffer("frequencies", (math.pi / settings.period * stretch * vectors).T.float(), persistent=False)
 
     @property
     def lengths(self) -> Float[Tensor, " functions"]:

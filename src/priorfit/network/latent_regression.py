@@ -148,8 +148,7 @@ class LatentLayer(RegressionLayer):
         """What is regressed on, in units of the noise, and the log noise."""
         log_gain, log_noise = self.family(latents)
         gain = (log_gain - log_noise).exp().double()
-        phi = functions.mT.double()[:, None] * gain[..., None]  # (batch, regressions, functions, points)
-        return phi.mT, log_noise.double()
+        return functions.double()[:, None] * gain[..., None, :], log_noise.double()
 
     def _evidence(self, functions: Float[Tensor, "batch points functions"], y: Targets, latents: Latents) -> Evidence:
         """The log evidence of each place, but for a constant."""

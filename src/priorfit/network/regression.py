@@ -115,9 +115,8 @@ class HeadedRegression(RegressionLayer):
         else:
             weight, bias = gain[:, None] * self.features.weight, gain * self.features.bias
             phi = nn.functional.linear(nn.functional.gelu(encoded), weight, bias)
-        columns = phi.unflatten(2, (self.heads, -1)).permute(0, 2, 3, 1)  # (batch, heads, features, points)
-        # in one piece, since products would copy it each time; points last, since few features are slow there
-        return columns.to(torch.float64, memory_format=torch.contiguous_format).mT
+        phi = phi.unflatten(2, (self.heads, -1)).transpose(1, 2)  # (batch, heads, points, features)
+        return phi.to(torch.float64, memory_format=torch.contiguous_format)  # products would copy it each time
 
     def tell(self, memory: Remembered, left_out: LeftOut, y: Num[Tensor, "batch points"]) -> Token:
         """See `RegressionLayer.tell`."""
