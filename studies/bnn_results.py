@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, hypot, log
+from math import exp, hypot, inf, log
+from random import Random
 from statistics import fmean
 
 import torch
@@ -149,7 +150,11 @@ def races(case: str, some: dict[str, Curve], rows: Sequence[Row]) -> str:
         if name in (PFN, LONG_RUN):
             continue
         reached, overtaken = time_to(curve, pfn), overtakes(curve, pfn)
-        ratios = [f"{reached / each:,.0f}" for each in (pfn.seconds, alone)] if reached else ["", ""]
+        low, high = time_interval(curve, pfn)
+        ratios = [
+            f"{reached / each:,.0f} [{low / each:,.0f}, {high / each:,.0f}]" if reached else ""
+            for each in (pfn.seconds, alone)
+        ]
         most = [curve[-1].seconds / each for each in (pfn.seconds, alone)]
         lines.append(
             [
@@ -164,11 +169,10 @@ def races(case: str, some: dict[str, Curve], rows: Sequence[Row]) -> str:
     return table(columns, lines)
 
 
-def time_to(curve: Curve, pfn: Answers) -> float | None:
+def time_to(curve: Curve, pfn: Answers, excesses: Sequence[float] | None = None) -> float | None:
     """Seconds to come within `CLOSE` of the PFN: between two budgets, on the straight line in logarithms of both."""
     before: tuple[float, float] | None = None
-    for each in curve:
-        excess = each.above(pfn).mean
+    for each, excess in zip(curve, excesses or [each.above(pfn).mean for each in curve], strict=True):
         if excess <= CLOSE:
             if before is None:
                 return each.seconds
@@ -176,6 +180,17 @@ def time_to(curve: Curve, pfn: Answers) -> float | None:
             return exp(log(before[0]) + share * (log(each.seconds) - log(before[0])))
         before = each.seconds, excess
     return None
+
+
+def time_interval(curve: Curve, pfn: Answers, draws: int = 400) -> tuple[float, float]:
+    """The 95 % interval of `time_to`, by drawing the datasets of each budget anew; infinite where some never come."""
+    chance, times = Random(0), []
+    pairs = [[each.kl[i] - pfn.kl[i] for i in sorted(each.kl.keys() & pfn.kl.keys())] for each in curve]
+    for _ in range(draws):
+        excesses = [fmean(chance.choices(some, k=len(some))) for some in pairs]
+        times.append(time_to(curve, pfn, excesses) or inf)
+    times.sort()
+    return times[int(0.025 * draws)], times[int(0.975 * draws)]
 
 
 def overtakes(curve: Curve, pfn: Answers) -> float | None:

@@ -71,6 +71,20 @@ def test_an_nll_of_few_datasets_is_told_at_the_level_of_all():
     assert estimate.half_width == pytest.approx(level.half_width)
 
 
+def test_the_time_to_come_close_has_an_interval_over_datasets():
+    from bnn_results import results, time_interval, time_to  # pyright: ignore[reportMissingImports]
+
+    def of(first, second):
+        some = results([PFN, TRUTH, rows_of("SVI", 4, first, 1.0), rows_of("SVI", 8, second, 10.0)])["small"]
+        return (time_to(some["SVI"], some["PFN"][0]), *time_interval(some["SVI"], some["PFN"][0]))
+
+    reached, low, high = of([0.1] * 4, [0.001] * 4)
+    assert low == pytest.approx(reached) and high == pytest.approx(reached)
+    reached, low, high = of([0.05, 0.1, 0.2, 0.4], [0.001, 0.002, 0.003, 0.004])
+    assert 1.0 < low < reached < high < 10.0
+    assert of([0.1] * 4, [0.001, 0.001, 0.001, 0.05])[2] == float("inf")  # without the lucky ones it never comes
+
+
 def test_what_was_never_reached_is_told_so():
     from bnn_results import tell  # pyright: ignore[reportMissingImports]
 
