@@ -36,6 +36,7 @@ from priorfit.distributions import expected_log_prob
 from priorfit.metrics.nll import NUM_NODES
 from priorfit.network import Model, NetworkSettings
 from priorfit.predictor import Predictor
+from priorfit.priors import HyperGaussianProcess
 from priorfit.seeding import seeded
 from priorfit.training import Budget, Recipe
 
@@ -56,6 +57,19 @@ NUM_ALONE = 10
 
 
 @dataclass(frozen=True)
+class Case:
+    """A prior, the released network that was fitted to it, and what is compared on how many datasets."""
+
+    prior: HyperGaussianProcess
+    model: str
+    datasets: int
+    chains: tuple[Chain, ...]
+
+
+ONE_FEATURE = Case(HYPER_GP, "gp-hyper-1d", 200, CHAINS)
+
+
+@dataclass(frozen=True)
 class Method:
     """A way to answer, and on how many datasets it is judged."""
 
@@ -68,44 +82,46 @@ class Method:
     """Another one, other answers."""
 
 
-def methods(setup: Setup) -> list[Method]:
+def methods(setup: Setup, case: Case) -> list[Method]:
     """The truth first, then from cheap to costly."""
-    oracle, mle = HyperGPOracle(HYPER_GP, setup.choose(4_000, 40), setup.seed), MLE2GP(HYPER_GP, setup.seed)
+    prior, count = case.prior, case.datasets
+    oracle, mle = HyperGPOracle(prior, setup.choose(4_000, 40), setup.seed), MLE2GP(prior, setup.seed)
     return [
-        Method("oracle", lambda: oracle, 200, 20, version=str(oracle.num_samples)),
-        *(Method("PFN", model.model, 200, 100, version=model.fingerprint) for model in networks(setup)),
-        Method("MLE-II", lambda: mle, 200, 50),
-        *(nuts(*each, setup.seed) for each in setup.choose(CHAINS, QUICK_CHAINS)),
+        Method("oracle", lambda: oracle, count, 20, version=str(oracle.num_samples)),
+        *(Method("PFN", model.model, count, 100, version=model.fingerprint) for model in networks(setup, case)),
+        Method("MLE-II", lambda: mle, count, 50),
+        *(nuts(prior, each, setup.seed) for each in setup.choose(case.chains, QUICK_CHAINS)),
     ]
 
 
-def nuts(backend: Literal["numpyro", "pyro"], samples: int, datasets: int, at_once: int, seed: int) -> Method:
+def nuts(prior: HyperGaussianProcess, chain: Chain, seed: int) -> Method:
     """NUTS with as many samples as steps of warm-up."""
-    predictor = NutsGP(HYPER_GP, samples, backend=backend, seed=seed)
+    backend, samples, datasets, at_once = chain
+    predictor = NutsGP(prior, samples, backend=backend, seed=seed)
     name = {"numpyro": "NumPyro", "pyro": "Pyro"}[backend]
     return Method(f"NUTS {samples}+{samples}, {name}", lambda: predictor, datasets, at_once)
 
 
-def networks(setup: Setup) -> list[Entrant]:
+def networks(setup: Setup, case: Case) -> list[Entrant]:
     """The released PFN where there is one; a tiny one to try the study."""
     tiny = NetworkSettings(width=16, layers=1, heads=2, feedforward=16)
-    recipe = Recipe(HYPER_GP, num_points=12, budget=Budget(steps=2), name="gp-hyper-1d", network=tiny, seed=setup.seed)
-    return [Trained("PFN", recipe, setup.models)] if setup.quick else present([Released("gp-hyper-1d")])
+    recipe = Recipe(case.prior, num_points=12, budget=Budget(steps=2), name=case.model, network=tiny, seed=setup.seed)
+    return [Trained("PFN", recipe, setup.models)] if setup.quick else present([Released(case.model)])
 
 
-def run(setup: Setup) -> list[Row]:
+def run(setup: Setup, case: Case = ONE_FEATURE) -> list[Row]:
     """The rows of all methods, some datasets at a time."""
     rows = []
-    for method in methods(setup):
+    for method in methods(setup, case):
         count = min(method.datasets, setup.num_datasets(method.datasets, quick=2))
         for size in setup.choose(SIZES, (5,)):
             for first in range(0, count, method.at_once):
                 some = range(first, min(first + method.at_once, count))
-                rows.append(row_of(setup, method, size, some))
+                rows.append(row_of(setup, case, method, size, some))
     return rows
 
 
-def row_of(setup: Setup, method: Method, size: int, some: range) -> Row:
+def row_of(setup: Setup, case: Case, method: Method, size: int, some: range) -> Row:
     """What a method answers to some datasets of a size."""
     key = {
         "method": method.label,
@@ -115,15 +131,15 @@ def row_of(setup: Setup, method: Method, size: int, some: range) -> Row:
         "count": len(some),
         "seed": setup.seed,
     }
-    return setup.rows.get(key, lambda: found(method.predictor(), drawn(size, some, setup.seed)))
+    return setup.rows.get(key, lambda: found(method.predictor(), drawn(case.prior, size, some, setup.seed)))
 
 
-def drawn(size: int, some: range, seed: int) -> Batch:
+def drawn(prior: HyperGaussianProcess, size: int, some: range, seed: int) -> Batch:
     """Datasets by their numbers, with one query each: the same whoever asks, however many at once."""
     each = []
     for index in some:
         with seeded(seed, STREAM, size, index):
-            each.append(HYPER_GP.sample(1, size + 1).split(size))
+            each.append(prior.sample(1, size + 1).split(size))
     parts = ([getattr(one, name) for one in each] for name in ("context_x", "context_y", "query_x", "query_y"))
     targets = [one.target for one in each if isinstance(one.target, Normal)]
     target = Normal(torch.cat([one.loc for one in targets]), torch.cat([one.scale for one in targets]))

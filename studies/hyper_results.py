@@ -61,8 +61,8 @@ def results(rows: Sequence[Row]) -> Results:
     }
 
 
-def tell(rows: Sequence[Row]) -> str:
-    """Four tables: NLL beside the paper's, gap to the oracle, distance from the PFN, seconds."""
+def tell(rows: Sequence[Row], beside_paper: bool = True) -> str:
+    """Four tables: NLL, with the paper's where it has some, gap to the oracle, distance from the PFN, seconds."""
     found = results(rows)
     sizes = list(found[ORACLE])
     oracle, pfn = found[ORACLE], found.get(PFN)
@@ -73,8 +73,8 @@ def tell(rows: Sequence[Row]) -> str:
         return [[name, str(len(found[name][sizes[0]].nll)), *(cell(name, n) for n in sizes)] for name in names]
 
     tables = {
-        "NLL of the drawn query (the paper's in brackets)": lines(
-            list(found), lambda name, n: f"{found[name][n].mean_nll()} {of_paper(name, n)}".strip()
+        "NLL of the drawn query" + " (the paper's in brackets)" * beside_paper: lines(
+            list(found), lambda name, n: f"{found[name][n].mean_nll()} {of_paper(name, n) * beside_paper}".strip()
         ),
         "gap to the oracle": lines(list(others), lambda name, n: str(found[name][n].above(oracle[n]))),
         "seconds per dataset": lines(list(found), lambda name, n: f"{found[name][n].seconds:.3g}"),
@@ -98,8 +98,8 @@ def seconds_alone(rows: Sequence[Row], size: int) -> float:
     return fmean(row["seconds_alone"] for row in rows if row["method"] == PFN and row["n"] == size)
 
 
-def draw(rows: Sequence[Row]) -> Figure:
-    """NLL, gap, seconds."""
+def draw(rows: Sequence[Row], beside_paper: bool = True) -> Figure:
+    """NLL, with the paper's where it has some, gap, seconds."""
     found = results(rows)
     sizes = list(found[ORACLE])
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(16, 5.4), layout="constrained")
@@ -116,7 +116,7 @@ def draw(rows: Sequence[Row]) -> Figure:
     if PFN in found:
         alone = [seconds_alone(rows, n) for n in sizes]
         right.plot(sizes, alone, color=looks[PFN].colour, linestyle="--", label="PFN, one dataset at a time")
-    for name, marker in ((PFN, "s"), ("NUTS 256+256", "^")):
+    for name, marker in ((PFN, "s"), ("NUTS 256+256", "^")) if beside_paper else ():
         draw_points(left, curves("hyper_priors")[IN_PAPER[name]], f"the paper's {name}", Look(GREY, marker))
     left.set_ylim(top=1 + max(found[name][sizes[0]].mean_nll().mean for name in found if name != "MLE-II"))
     middle.set_yscale("symlog", linthresh=0.1)

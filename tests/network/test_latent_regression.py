@@ -109,21 +109,6 @@ def conditional_mean(
     return (covariance[..., points:, :points] @ solved)[..., 0]
 
 
-@pytest.mark.parametrize("layers", [0, 1])
-@pytest.mark.parametrize("num_context", [0, 7])
-def test_a_conditioned_model_answers_as_a_full_pass_does(layers, num_context):
-    model = network_of(NetworkSettings(width=16, layers=layers, heads=2, regression=SETTINGS)).finished()
-    x, y, query = drawn(num_context)
-    units = model.scaling(y)
-    at_once = units.outward(model.head(model(x, units.inward(y), query)))
-    kept = model.condition(x, y).predict(query)
-    torch.testing.assert_close(kept.mean, at_once.mean)
-    torch.testing.assert_close(kept.stddev, at_once.stddev)
-    order = torch.randperm(num_context)
-    torch.testing.assert_close(model.condition(x[:, order], y[:, order]).predict(query).mean, kept.mean)
-    torch.testing.assert_close(model.condition(x[1], y[1]).predict(query[1]).mean, kept.mean[1])
-
-
 def test_it_learns_the_family_of_a_prior_with_latents():
     prior = pf.HyperGaussianProcess(noise_floor=1e-2)
     network = NetworkSettings(width=16, layers=0, regression=LatentRegression(Harmonics(12)))

@@ -8,6 +8,8 @@ from priorfit.errors import InputError, OutsideTrainingWarning, ShapeError
 from priorfit.network import (
     PFN,
     FourierEncoder,
+    Harmonics,
+    LatentRegression,
     LinearEncoder,
     ModelCard,
     NetworkSettings,
@@ -18,6 +20,7 @@ from priorfit.network import (
     Task,
 )
 from priorfit.network.attention import AttentionForm, ContextAttention
+from priorfit.priors import GaussianProcess
 from priorfit.seeding import seeded
 
 SMALL = NetworkSettings(width=32, layers=3, heads=2, feedforward=48, head=RiemannHead(num_buckets=20))
@@ -42,6 +45,13 @@ VARIANTS = {
         head=RiemannHead(num_buckets=20),
         target_scaling="context",
         regression=Regression(4, 3, 24),
+    ),
+    "regression alone": NetworkSettings(width=32, layers=0, regression=Regression(4, 3, 24)),
+    "latents alone": NetworkSettings(
+        width=32, layers=0, regression=LatentRegression(Harmonics(2), adapted=5, evidence=0.0)
+    ),
+    "latents": NetworkSettings(
+        width=32, layers=2, heads=2, feedforward=48, regression=LatentRegression(Harmonics(2), 1, 4, 7, evidence=0.0)
     ),
     "positions": NetworkSettings(width=30, layers=2, heads=2, feedforward=48, positions="sinusoidal"),
 }
@@ -277,3 +287,12 @@ def test_the_log_of_the_context_size_sharpens_attention():
     queries = attention.projections.query(tokens).unflatten(2, (2, 4)).transpose(1, 2) * (1 + slopes * math.log(13))
     weights = (queries @ memory.keys.mT / 2).softmax(-1)
     torch.testing.assert_close(attention(tokens, memory, 0), (weights @ memory.values).transpose(1, 2).flatten(2))
+
+
+def test_every_weight_that_learns_has_a_gradient(model: PFN):
+    """What several processes need: they wait for the gradient of each weight."""
+    network = PFN(model.settings, model.task, target_sample=torch.randn(4, 50))
+    network.loss(GaussianProcess(num_features=2).sample(3, 9).split(5)).sum().backward()
+    learned = {name: weight for name, weight in network.named_parameters() if weight.requires_grad}
+    assert all(weight.grad is not None for weight in learned.values())
+    assert ("target_encoder.linear.weight" in learned) == (model.settings.layers > 0)

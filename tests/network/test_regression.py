@@ -128,19 +128,6 @@ def test_an_empty_context_has_no_evidence_to_add():
     torch.testing.assert_close(*losses)
 
 
-@pytest.mark.parametrize("num_context", [0, 7])
-def test_a_network_without_layers_answers_by_its_regression(num_context):
-    model = network_of(NetworkSettings(width=16, layers=0, regression=Regression(6, 2, 16))).finished()
-    x, y, query = torch.rand(3, num_context, 1), torch.randn(3, num_context), torch.rand(3, 5, 1)
-    units = model.scaling(y)
-    at_once = units.outward(model.head(model(x, units.inward(y), query)))
-    kept = model.condition(x, y).predict(query)
-    torch.testing.assert_close(kept.mean, at_once.mean)
-    torch.testing.assert_close(kept.stddev, at_once.stddev)
-    if num_context:
-        assert not torch.allclose(model.condition(x, -y).predict(query).mean, kept.mean)
-
-
 def test_a_network_without_layers_needs_a_regression():
     with pytest.raises(InputError, match="reads its context by a regression alone"):
         NetworkSettings(layers=0)

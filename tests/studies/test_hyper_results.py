@@ -38,9 +38,9 @@ def test_seconds_are_per_dataset_whatever_the_size_of_the_rows():
 
 def test_a_dataset_is_the_same_alone_and_among_others():
     import torch
-    from gp_hyper_priors import drawn  # pyright: ignore[reportMissingImports]
+    from gp_hyper_priors import HYPER_GP, drawn  # pyright: ignore[reportMissingImports]
 
-    some, alone = drawn(4, range(3), seed=0), drawn(4, range(2, 3), seed=0)
+    some, alone = drawn(HYPER_GP, 4, range(3), seed=0), drawn(HYPER_GP, 4, range(2, 3), seed=0)
     assert torch.equal(some.context_y[2:], alone.context_y)
     assert torch.equal(some.target.loc[2:], alone.target.loc)
     assert some.query_y.shape == (3, 1)

@@ -46,7 +46,7 @@ class PFN(Model):
         self.settings = settings
         width = settings.width
         self.input_encoder = settings.encoder_for(task).build(task.num_features, width, task.input_range)
-        self.target_encoder = target_encoder(task.outcome, width)
+        self.target_encoder = target_encoder(task.outcome, width).requires_grad_(settings.layers > 0)
         self.positions = POSITIONS[settings.positions]()
         self.transformer = Transformer(
             width, settings.layers, settings.heads, settings.feedforward, settings.attention, settings.loops
