@@ -121,3 +121,14 @@ def test_separable_labels_of_any_length_stay_finite():
     solution.log_evidence.sum().backward()
     assert phi.grad is not None and phi.grad.isfinite().all()
     assert signs.shape == (3, 2, 50)
+
+
+@pytest.mark.parametrize("points", [1, 30, 100])
+@pytest.mark.parametrize("spread", [1.0, 20.0])
+def test_single_precision_agrees_with_double(points, spread):
+    phi, signs = drawn(points, features=8, spread=spread)
+    queries, _ = drawn(20, features=8, spread=spread)
+    double, single = classify(phi, signs)[0], classify(phi.float(), signs.float())[0]
+    assert single.log_evidence.dtype == torch.float32
+    torch.testing.assert_close(answered(single, queries.float()).double(), answered(double, queries), atol=1e-4, rtol=0)
+    torch.testing.assert_close(single.log_evidence.double(), double.log_evidence, atol=1e-3, rtol=1e-4)

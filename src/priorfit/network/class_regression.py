@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float, Num
 from torch import Tensor, nn
 
-from priorfit.network.propagation import LEAST_MARGIN, classify, probability
+from priorfit.network.propagation import classify, least_margin, probability
 from priorfit.network.regression import Guess, HeadedRegression, Points, Regression, Told, log_ladder
 from priorfit.network.solutions import LeftOut, Numbers, Remembered, Solution
 
@@ -18,8 +18,11 @@ LARGEST_TOLD = 5.0
 class ClassRegression(HeadedRegression):
     """Of two classes: y = [w . phi(x) + e > 0] with w ~ N(0, I), e ~ N(0, 1) and learned phi.
 
-    The guess is the log odds of the heads' mixture, to which the network adds its own.
+    The guess is the log odds of the heads' mixture, to which the network adds its own. A label says little of w, so no
+    matrix comes near singular and single precision will do.
     """
+
+    precision = torch.float32
 
     def __init__(self, settings: Regression, encoder: nn.Module, width: int) -> None:
         """Build it; ``width`` is that of the tokens."""
@@ -29,7 +32,7 @@ class ClassRegression(HeadedRegression):
     def remember(self, x: Points, y: Num[Tensor, "batch points"]) -> tuple[Remembered, LeftOut]:
         """See `RegressionLayer.remember`."""
         phi = self.phi(x)
-        return classify(phi, (2 * y.double() - 1)[:, None, :].expand(phi.shape[:-1]))
+        return classify(phi, (2 * y.to(phi.dtype) - 1)[:, None, :].expand(phi.shape[:-1]))
 
     def _surprise(self, guess: Guess, y: Num[Tensor, "batch points"]) -> Float[Tensor, "batch points"]:
         return y.to(guess.dtype) - guess[..., 0].sigmoid()
@@ -39,7 +42,8 @@ class ClassRegression(HeadedRegression):
         assert isinstance(memory, Solution)
         margin = mean / (1 + variance).sqrt()
         log_weights = memory.log_evidence.log_softmax(1)[..., None]  # (batch, heads, 1)
-        bounded = margin.clamp(LEAST_MARGIN, -LEAST_MARGIN)
+        least = least_margin(margin.dtype)
+        bounded = margin.clamp(least, -least)
         one, zero = ((log_weights.exp() * probability(sign * bounded)).sum(1, keepdim=True) for sign in (1, -1))
         log_odds = one.log() - zero.log()  # (batch, 1, points)
         shares = log_weights.clamp_min(-20.0).expand_as(mean) / 4

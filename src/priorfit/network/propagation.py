@@ -18,9 +18,6 @@ LEARNED_ROUNDS = 2
 DAMPING = 0.85
 """Of the way to a site's new value that a round goes: all sites move at once."""
 
-LEAST_MARGIN = -37.0
-"""A label less probable than at this margin counts as if at it: in float64 its probability is still a number."""
-
 Columns = Float[Tensor, "batch heads learned points"]
 """Features with the points last: products with the few features of a label are several times as fast."""
 
@@ -68,14 +65,14 @@ def posterior_of(columns: Columns, sites: Sites) -> Round:
     weights = (whitener.mT @ (whitener @ pull))[..., 0]
     mean = (weights[..., None, :] @ columns)[..., 0, :]
     variance = (whitener @ columns).square().sum(-2)
-    rest = (1 - sites.precision * variance).clamp_min(1e-9)  # of a difference that rounds
+    rest = (1 - sites.precision * variance).clamp_min(torch.finfo(variance.dtype).eps)  # of a difference that rounds
     return Round(factor, whitener, weights, mean, LeftOut((mean - sites.shift * variance) / rest, variance / rest))
 
 
 def updated(sites: Sites, left_out: LeftOut, signs: Numbers) -> Sites:
     """Sites that give each point the moments of its label's likelihood times all the other sites."""
     narrow = (1 + left_out.variance).rsqrt()
-    margin = (signs * left_out.mean * narrow).clamp_min(LEAST_MARGIN)
+    margin = (signs * left_out.mean * narrow).clamp_min(least_margin(narrow.dtype))
     ratio = torch.exp(-0.5 * margin.square()) / (math.sqrt(2 * math.pi) * probability(margin))
     slope, curvature = signs * ratio * narrow, ratio * (margin + ratio) * narrow.square()
     rest = (1 - left_out.variance * curvature).reciprocal()  # of the variance, what the label leaves
@@ -83,15 +80,21 @@ def updated(sites: Sites, left_out: LeftOut, signs: Numbers) -> Sites:
     return Sites(torch.lerp(sites.precision, precision, DAMPING), torch.lerp(sites.shift, shift, DAMPING))
 
 
+def least_margin(dtype: torch.dtype) -> float:
+    """A label less probable than at this margin counts as if at it: its probability is still a number."""
+    return -37.0 if dtype == torch.float64 else -12.5
+
+
 def probability(margin: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """Of a label at a margin, which is at least `LEAST_MARGIN`: torch's log_ndtr takes four times as long."""
+    """Of a label at a margin, which is at least `least_margin`: torch's log_ndtr takes four times as long."""
     return 0.5 * torch.erfc(-math.sqrt(0.5) * margin)
 
 
 def log_evidence(sites: Sites, last: Round, signs: Numbers) -> Float[Tensor, "batch heads"]:
     """The log probability of the labels, as expectation propagation approximates it."""
     mean, variance = last.left_out.mean, last.left_out.variance
-    labels = probability((signs * mean / (1 + variance).sqrt()).clamp_min(LEAST_MARGIN)).log()
+    least = least_margin(mean.dtype)
+    labels = probability((signs * mean / (1 + variance).sqrt()).clamp_min(least)).log()
     scale = 1 + sites.precision * variance
     quadratic = (mean.square() * sites.precision - 2 * sites.shift * mean - sites.shift.square() * variance) / scale
     return (labels + 0.5 * (scale.log() + quadratic + sites.shift * last.mean)).sum(-1) - log_determinant(last.factor)

@@ -3,6 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float, Num
@@ -90,6 +91,9 @@ class RegressionLayer(nn.Module, ABC):
 class HeadedRegression(RegressionLayer):
     """Heads that each regress on learned features phi, in units of their noise, and are weighted by their evidence."""
 
+    precision: ClassVar[torch.dtype]
+    """The dtype in which regressions are solved, at least."""
+
     def __init__(self, settings: Regression, encoder: nn.Module, log_spread: Float[Tensor, " heads"]) -> None:
         """Build it; ``encoder`` takes x to ``settings.encoded`` numbers, ``log_spread`` is that of w . phi at first."""
         super().__init__()
@@ -116,7 +120,8 @@ class HeadedRegression(RegressionLayer):
             weight, bias = gain[:, None] * self.features.weight, gain * self.features.bias
             phi = nn.functional.linear(nn.functional.gelu(encoded), weight, bias)
         phi = phi.unflatten(2, (self.heads, -1)).transpose(1, 2)  # (batch, heads, points, features)
-        return phi.to(torch.float64, memory_format=torch.contiguous_format)  # products would copy it each time
+        dtype = torch.promote_types(phi.dtype, self.precision)
+        return phi.to(dtype, memory_format=torch.contiguous_format)  # products would copy it each time
 
     def tell(self, memory: Remembered, left_out: LeftOut, y: Num[Tensor, "batch points"]) -> Token:
         """See `RegressionLayer.tell`."""
@@ -145,6 +150,8 @@ class RealRegression(HeadedRegression):
     The guess is location and log scale of the heads' mixture: the network predicts the distribution of y in units of
     it, so that narrow posteriors need no fine bars. Leave-one-out has a closed form.
     """
+
+    precision = torch.float64
 
     def __init__(self, settings: Regression, encoder: nn.Module, width: int) -> None:
         """Build it; ``width`` is that of the tokens."""
