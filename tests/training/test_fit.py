@@ -6,7 +6,8 @@ from tiny_recipes import TINY_NETWORK
 
 import priorfit as pf
 from priorfit.errors import InputError, PriorError
-from priorfit.network import Regression
+from priorfit.network import LatentRegression, Regression
+from priorfit.priors.inputs import NormalInputs
 from priorfit.training.fit import default_network
 
 
@@ -26,7 +27,10 @@ def test_a_network_learns_to_count():
 
 def test_the_default_network_regresses_where_the_prior_is_a_mixture_of_regressions():
     assert default_network(pf.GaussianProcess(lengthscale=0.1)).regression == Regression(64, 1, 128)
-    assert default_network(pf.HyperGaussianProcess()).regression == Regression(64, 4, 128)
+    assert default_network(pf.HyperGaussianProcess()).regression == LatentRegression(latents=2)
+    assert default_network(pf.HyperGaussianProcess(num_features=5)).regression == Regression(64, 4, 128)
+    unbounded = pf.HyperGaussianProcess(inputs=NormalInputs())
+    assert default_network(unbounded).regression == Regression(64, 4, 128)
     linear = pf.BayesianNetwork(outcome=pf.Classes(2))
     assert default_network(linear).regression == Regression(16, 4, 32)
     assert default_network(replace(linear, activation="tanh")).regression is None

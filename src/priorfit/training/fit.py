@@ -5,11 +5,14 @@ from typing import Literal
 
 from priorfit.data import Classes
 from priorfit.errors import InputError
-from priorfit.network import PFN, NetworkSettings, Regression
+from priorfit.network import PFN, LatentRegression, NetworkSettings, Regression
 from priorfit.priors import Prior
 from priorfit.training.loop import RunOptions, train
 from priorfit.training.progress import Display, Silent
 from priorfit.training.recipe import Budget, DataSettings, Recipe
+
+BATCH_SIZE, MICRO_BATCHES = 16, 4
+"""Datasets of one n, and how many n a step has: with one alone each step would pull all weights towards its n."""
 
 
 def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to them
@@ -58,7 +61,7 @@ def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to
         name=getattr(prior, "name", type(prior).__name__),
         seed=seed,
         network=network or default_network(prior),
-        data=DataSettings(targets=targets),
+        data=DataSettings(BATCH_SIZE, MICRO_BATCHES, targets=targets, one_size=False),
     )
     options = RunOptions(folder=None if folder is None else Path(folder), device=device)
     model = train(recipe, options, screen() if progress else Silent())
@@ -69,12 +72,15 @@ def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to
 def default_network(prior: Prior) -> NetworkSettings:
     """What won the pilots: a regression layer for Gaussian processes and linear models, a plain transformer for others.
 
-    Labels are regressed on fewer features, since each needs several rounds.
+    Labels are regressed on fewer features, since each needs several rounds. Kernels whose hyper-parameters are drawn
+    too are a family with latents.
 
     >>> import priorfit as pf
     >>> default_network(pf.GaussianProcess()).regression
     Regression(features=64, heads=1, hidden=128, evidence=0.0)
     """
+    if prior.regression_latents and prior.num_features == 1 and prior.inputs.range is not None:
+        return NetworkSettings(layers=2, regression=LatentRegression(latents=prior.regression_latents))
     if prior.regression_heads == 0:
         return NetworkSettings()
     features, hidden = (16, 32) if isinstance(prior.outcome, Classes) else (64, 128)
