@@ -8,7 +8,7 @@ import priorfit as pf
 from priorfit.errors import InputError, PriorError
 from priorfit.network import LatentRegression, Regression
 from priorfit.priors.inputs import NormalInputs
-from priorfit.training.fit import default_network
+from priorfit.training.fit import default_data, default_network
 
 
 def test_a_network_learns_to_count():
@@ -23,6 +23,15 @@ def test_a_network_learns_to_count():
     once = model.condition(torch.full((1, 1), 0.5), torch.ones(1)).predict(torch.full((1, 1), 0.5)).probs
     often = model.condition(torch.full((8, 1), 0.5), torch.ones(8)).predict(torch.full((1, 1), 0.5)).probs
     assert abs(once.item() - 1.5 / 2) < 0.08 and abs(often.item() - 8.5 / 9) < 0.08
+
+
+def test_a_plain_transformer_sees_several_n_in_a_step():
+    plain, regressing = (
+        default_data(default_network(prior), "sampled") for prior in (pf.Strokes(), pf.GaussianProcess())
+    )
+    assert (plain.micro_batches, plain.one_size) == (4, False)
+    assert (regressing.micro_batches, regressing.one_size) == (1, True)
+    assert plain.batch_size * plain.micro_batches == regressing.batch_size
 
 
 def test_the_default_network_regresses_where_the_prior_is_a_mixture_of_regressions():
