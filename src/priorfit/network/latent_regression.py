@@ -134,7 +134,7 @@ class LatentLayer(RegressionLayer):
         """See `RegressionLayer.answer`; the guess is a mixture, as `mixture` gives it."""
         assert isinstance(memory, Fitted)
         phi, _ = self._phi(self.basis(x), memory.latents)
-        guess = self._mixed(memory.solution.mean(phi), memory.solution.variance(phi), memory)
+        guess = self._mixed(*memory.solution.moments(phi), memory)
         return guess, self._token(guess, torch.zeros_like(guess[..., 0]))
 
     def _mixed(self, mean: Numbers, variance: Numbers, memory: Fitted) -> Guess:

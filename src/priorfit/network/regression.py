@@ -131,8 +131,7 @@ class HeadedRegression(RegressionLayer):
     def answer(self, x: Points, memory: Remembered) -> tuple[Guess, Token]:
         """See `RegressionLayer.answer`."""
         assert isinstance(memory, Solution)
-        phi = self.phi(x)
-        guess, numbers = self._mixed(memory.mean(phi), memory.variance(phi), memory)
+        guess, numbers = self._mixed(*memory.moments(self.phi(x)), memory)
         return guess, self._token(numbers, torch.zeros_like(guess[..., 0]))
 
     @abstractmethod

@@ -12,6 +12,7 @@ Phi = Float[Tensor, "batch heads points learned"]
 Numbers = Float[Tensor, "batch heads points"]
 Square = Float[Tensor, "batch heads rows rows"]
 Weights = Float[Tensor, "batch heads learned"]
+Column = Float[Tensor, "batch heads rows 1"]
 Evidence = Float[Tensor, "batch heads"]
 
 
@@ -26,17 +27,21 @@ class Remembered(ABC):
 class Solution(Remembered):
     """The posterior of the weights, given a context."""
 
-    def __init__(self, weights: Weights, log_evidence: Evidence) -> None:
-        """Keep the mean; ``log_evidence`` is that of the values in units of the noise, but for a constant."""
-        self.weights, self.log_evidence = weights, log_evidence
+    def __init__(self, log_evidence: Evidence) -> None:
+        """Keep the log evidence of the values in units of the noise, but for a constant."""
+        self.log_evidence = log_evidence
+
+    @abstractmethod
+    def moments(self, phi: Phi) -> tuple[Numbers, Numbers]:
+        """The posterior mean and variance of w . phi."""
 
     def mean(self, phi: Phi) -> Numbers:
         """The posterior mean of w . phi."""
-        return (phi @ self.weights[..., None])[..., 0]
+        return self.moments(phi)[0]
 
-    @abstractmethod
     def variance(self, phi: Phi) -> Numbers:
         """The posterior variance of w . phi."""
+        return self.moments(phi)[1]
 
     def mixed_log_evidence(self) -> Float[Tensor, " batch"]:
         """See `Remembered.mixed_log_evidence`; heads have equal weights before the context."""
@@ -46,28 +51,29 @@ class Solution(Remembered):
 class ByPoints(Solution):
     """The covariance of the weights as I - (W phi)^T (W phi), with a row of W and of phi for each point."""
 
-    def __init__(self, whitener: Square, context: Phi, weights: Weights, log_evidence: Evidence) -> None:
-        """Keep ``whitener`` and ``context`` apart: fewer queries than features use them for less than their product."""
-        super().__init__(weights, log_evidence)
-        self.whitener, self.context = whitener, context
+    def __init__(self, whitener: Square, context: Phi, white: Column, log_evidence: Evidence) -> None:
+        """Keep ``whitener`` W, the ``context`` phi and the values times W: no product of them is as small."""
+        super().__init__(log_evidence)
+        self.whitener, self.context, self.white = whitener, context, white
 
-    def variance(self, phi: Phi) -> Numbers:
-        """See `Solution.variance`."""
-        known = (phi @ self.context.mT @ self.whitener.mT).square().sum(-1)
-        return (phi.square().sum(-1) - known).clamp_min(0.0)  # of a difference that rounds
+    def moments(self, phi: Phi) -> tuple[Numbers, Numbers]:
+        """See `Solution.moments`."""
+        known = phi @ self.context.mT @ self.whitener.mT  # (batch, heads, queries, points)
+        variance = phi.square().sum(-1) - known.square().sum(-1)
+        return (known @ self.white)[..., 0], variance.clamp_min(0.0)  # of a difference that rounds
 
 
 class ByFeatures(Solution):
     """The covariance of the weights as W^T W, with a row of W for each feature."""
 
     def __init__(self, whitener: Square, weights: Weights, log_evidence: Evidence) -> None:
-        """Keep ``whitener``."""
-        super().__init__(weights, log_evidence)
-        self.whitener = whitener
+        """Keep ``whitener`` and the mean of the weights."""
+        super().__init__(log_evidence)
+        self.whitener, self.weights = whitener, weights
 
-    def variance(self, phi: Phi) -> Numbers:
-        """See `Solution.variance`."""
-        return (self.whitener @ phi.mT).square().sum(-2)
+    def moments(self, phi: Phi) -> tuple[Numbers, Numbers]:
+        """See `Solution.moments`."""
+        return (phi @ self.weights[..., None])[..., 0], (self.whitener @ phi.mT).square().sum(-2)
 
 
 @dataclass(frozen=True)
@@ -103,7 +109,7 @@ def solve_by_points(phi: Phi, values: Numbers) -> tuple[Solution, LeftOut]:
     precision = whitener.square().sum(-2)  # of each value given the others
     solved = whitener.mT @ white  # (batch, heads, points, 1)
     left_out = LeftOut(values - solved[..., 0] / precision, 1 / precision - 1)
-    return ByPoints(whitener, phi, (phi.mT @ solved)[..., 0], evidence), left_out
+    return ByPoints(whitener, phi, white, evidence), left_out
 
 
 def solve_by_features(phi: Phi, values: Numbers) -> tuple[Solution, LeftOut]:
@@ -113,9 +119,9 @@ def solve_by_features(phi: Phi, values: Numbers) -> tuple[Solution, LeftOut]:
     white = whitener @ (phi.mT @ values[..., None])  # (batch, heads, features, 1)
     evidence = 0.5 * (white.square().sum((-2, -1)) - values.square().sum(-1)) - log_determinant(factor)
     solution = ByFeatures(whitener, (whitener.mT @ white)[..., 0], evidence)
-    leverage = solution.variance(phi)
+    mean, leverage = solution.moments(phi)
     rest = 1 - leverage
-    return solution, LeftOut((solution.mean(phi) - leverage * values) / rest, leverage / rest)
+    return solution, LeftOut((mean - leverage * values) / rest, leverage / rest)
 
 
 def factor_of(gram: Square) -> Square:
