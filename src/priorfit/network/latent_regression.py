@@ -43,6 +43,8 @@ MIDDLE_TEMPER = 0.3
 """That of them by which places are averaged for a first choice."""
 FARTHEST = 2.5
 """Of the latents, in units of their prior spread, to which the middle of the chosen places is bounded."""
+AT_ONCE = 2**20
+"""Numbers of the regressions at the fixed places that are in memory at a time: large pieces would be new pages each."""
 PACE = 2.0
 """Logarithms of gains and noise are learned divided by this."""
 
@@ -115,7 +117,9 @@ class LatentLayer(RegressionLayer):
     def remember(self, x: Points, y: Targets) -> tuple[Remembered, LeftOut]:
         """See `RegressionLayer.remember`."""
         functions, num_context = self.basis(x), y.shape[1]
-        first = self._evidence(functions, y, self.places[None])
+        at_once = max(1, AT_ONCE // max(1, len(self.places) * functions[0].numel()))  # datasets
+        parts = zip(functions.split(at_once), y.split(at_once), strict=True)
+        first = torch.cat([self._evidence(*part, self.places[None]) for part in parts])
         latents, log_density = self._chosen(first, num_context)
         phi, log_noise = self._phi(functions, latents)
         solution, left_out = solve(phi, y.double()[:, None] * (-log_noise).exp())
