@@ -47,9 +47,11 @@ def classify(phi: Phi, signs: Numbers, rounds: int = ROUNDS) -> tuple[ByFeatures
     The Normal that agrees with the moments of the posterior (Minka, 2001), exact for a single label. Gradients go
     through the last rounds only: nearly those of the fixed point, at a fraction of the cost.
     """
-    sites, columns = Sites(torch.zeros_like(signs), torch.zeros_like(signs)), phi.mT.contiguous()
+    nothing, columns = torch.zeros_like(signs), phi.mT.contiguous()
     with torch.no_grad():
-        for _ in range(rounds - LEARNED_ROUNDS):
+        prior = LeftOut(nothing, phi.square().sum(-1))
+        sites = updated(Sites(nothing, nothing), prior, signs)
+        for _ in range(rounds - LEARNED_ROUNDS - 1):
             sites = updated(sites, posterior_of(columns, sites).left_out, signs)
     for _ in range(LEARNED_ROUNDS):
         sites = updated(sites, posterior_of(columns, sites).left_out, signs)
