@@ -19,7 +19,7 @@ from torch.nn.functional import logsigmoid
 
 from priorfit.baselines.collapsed_bnn import CollapsedBNN
 from priorfit.metrics import Estimate, divergence
-from priorfit.network.propagation import ROUNDS, classify
+from priorfit.network.propagation import STEPS, classify
 from priorfit.network.solutions import ByFeatures, Numbers, Phi, factor_of, inverted, log_determinant
 from priorfit.priors import BayesianNetwork
 from priorfit.priors.bayesian_network import LARGE, SMALL
@@ -27,7 +27,7 @@ from priorfit.seeding import seeded
 
 CASES = (("small", SMALL, 100), ("large", LARGE, 20), ("large", LARGE, 100))
 HEADS, NUM_QUERIES = 8, 50
-NUMBERS_OF_ROUNDS = (3, 5, ROUNDS, 30)
+STEPS_OF_ROUNDS = ((1.0, 0.9, 0.6), STEPS, 30 * (0.7,))
 PROBIT = math.sqrt(math.pi / 8)
 """A logistic curve is nearly a Normal's cdf of its argument times this."""
 STEP_SIZES = (1.0, 0.5, 0.25, 0.1)
@@ -54,7 +54,8 @@ def laplace(phi: Phi, signs: Numbers, steps: int = 15) -> ByFeatures:
         tried = torch.stack([log_joint(phi, signs, weights + size * direction) for size in STEP_SIZES])
         weights = weights + steps_tried[tried.argmax(0)][..., None] * direction
     factor = curvature(phi, weights)
-    return ByFeatures(inverted(factor), weights, log_joint(phi, signs, weights) - log_determinant(factor))
+    white = (factor.mT @ weights[..., None])[..., 0]
+    return ByFeatures(inverted(factor), white, log_joint(phi, signs, weights) - log_determinant(factor))
 
 
 def curvature(phi: Phi, weights: Tensor) -> Tensor:
@@ -90,7 +91,7 @@ def main() -> None:
         phi, queries = phi_of(prior, tasks.context_x), phi_of(prior, tasks.query_x)
         signs = (2 * tasks.context_y.double() - 1)[:, None].expand(phi.shape[:-1])
         ways = {"Laplace": laplace(phi, signs)} | {
-            f"EP, {rounds} rounds": classify(phi, signs, rounds)[0] for rounds in NUMBERS_OF_ROUNDS
+            f"EP, {len(steps)} rounds": classify(phi, signs, steps)[0] for steps in STEPS_OF_ROUNDS
         }
         for way, solution in ways.items():
             gap = Estimate.over(divergence(truth, mixed(solution, queries)).mean(-1))

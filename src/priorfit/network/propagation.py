@@ -1,22 +1,21 @@
 """Regressions on two classes, by expectation propagation: the counterpart of `solutions` for labels."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from priorfit.network.solutions import ByFeatures, LeftOut, Numbers, Phi, factor_of, inverted, log_determinant
+from priorfit.network.solutions import ByFeatures, LeftOut, Numbers, Phi, Weights, factor_of, inverted, log_determinant
 
-ROUNDS = 7
-"""Rounds of updates; more of them move a probability by 0.003 at most (tests/network/test_propagation.py)."""
+STEPS = (1.0, 0.9, 0.9, 0.6, 0.6)
+"""Of the way to a site's new value, what each round goes. All sites move at once, so they swing where labels are
+certain: the last steps are short to end that. More rounds hardly move an answer (tests/network/test_propagation.py)."""
 
 LEARNED_ROUNDS = 2
 """Of them the last ones, which gradients go through."""
-
-DAMPING = 0.85
-"""Of the way to a site's new value that a round goes: all sites move at once."""
 
 Columns = Float[Tensor, "batch heads learned points"]
 """Features with the points last: products with the few features of a label are several times as fast."""
@@ -36,50 +35,49 @@ class Round:
 
     factor: Float[Tensor, "batch heads learned learned"]
     whitener: Float[Tensor, "batch heads learned learned"]
-    weights: Float[Tensor, "batch heads learned"]
+    white: Weights
     mean: Numbers
     left_out: LeftOut
 
 
-def classify(phi: Phi, signs: Numbers, rounds: int = ROUNDS) -> tuple[ByFeatures, LeftOut]:
+def classify(phi: Phi, signs: Numbers, steps: Sequence[float] = STEPS) -> tuple[ByFeatures, LeftOut]:
     """Condition on labels, y = sign(w . phi + e) with w ~ N(0, I) and e ~ N(0, 1); an empty context leaves the prior.
 
     The Normal that agrees with the moments of the posterior (Minka, 2001), exact for a single label. Gradients go
     through the last rounds only: nearly those of the fixed point, at a fraction of the cost.
     """
-    nothing, columns = torch.zeros_like(signs), phi.mT.contiguous()
+    nothing, columns = torch.zeros_like(signs), phi.mT.contiguous()  # as `HeadedRegression.phi` lays them out
     with torch.no_grad():
-        prior = LeftOut(nothing, phi.square().sum(-1))
-        sites = updated(Sites(nothing, nothing), prior, signs)
-        for _ in range(rounds - LEARNED_ROUNDS - 1):
-            sites = updated(sites, posterior_of(columns, sites).left_out, signs)
-    for _ in range(LEARNED_ROUNDS):
-        sites = updated(sites, posterior_of(columns, sites).left_out, signs)
+        sites = updated(Sites(nothing, nothing), LeftOut(nothing, phi.square().sum(-1)), signs, steps[0])
+        for step in steps[1:-LEARNED_ROUNDS]:
+            sites = updated(sites, posterior_of(columns, sites).left_out, signs, step)
+    for step in steps[-LEARNED_ROUNDS:]:
+        sites = updated(sites, posterior_of(columns, sites).left_out, signs, step)
     last = posterior_of(columns, sites)
-    return ByFeatures(last.whitener, last.weights, log_evidence(sites, last, signs)), last.left_out
+    return ByFeatures(last.whitener, last.white, log_evidence(sites, last, signs)), last.left_out
 
 
 def posterior_of(columns: Columns, sites: Sites) -> Round:
     """The regression whose values and noise the sites say."""
     factor = factor_of((columns * sites.precision[..., None, :]) @ columns.mT)
     whitener = inverted(factor)
-    pull = (columns * sites.shift[..., None, :]).sum(-1, keepdim=True)  # twice as fast as the product
-    weights = (whitener.mT @ (whitener @ pull))[..., 0]
-    mean = (weights[..., None, :] @ columns)[..., 0, :]
-    variance = (whitener @ columns).square().sum(-2)
+    known = whitener @ columns
+    white = (known * sites.shift[..., None, :]).sum(-1)  # twice as fast as the product
+    mean = (white[..., None, :] @ known)[..., 0, :]
+    variance = known.square().sum(-2)
     rest = (1 - sites.precision * variance).clamp_min(torch.finfo(variance.dtype).eps)  # of a difference that rounds
-    return Round(factor, whitener, weights, mean, LeftOut((mean - sites.shift * variance) / rest, variance / rest))
+    return Round(factor, whitener, white, mean, LeftOut((mean - sites.shift * variance) / rest, variance / rest))
 
 
-def updated(sites: Sites, left_out: LeftOut, signs: Numbers) -> Sites:
-    """Sites that give each point the moments of its label's likelihood times all the other sites."""
+def updated(sites: Sites, left_out: LeftOut, signs: Numbers, step: float) -> Sites:
+    """Sites on their way to give each point the moments of its label's likelihood times all the other sites."""
     narrow = (1 + left_out.variance).rsqrt()
     margin = (signs * left_out.mean * narrow).clamp_min(least_margin(narrow.dtype))
     ratio = torch.exp(-0.5 * margin.square()) / (math.sqrt(2 * math.pi) * probability(margin))
     slope, curvature = signs * ratio * narrow, ratio * (margin + ratio) * narrow.square()
     rest = (1 - left_out.variance * curvature).reciprocal()  # of the variance, what the label leaves
     precision, shift = curvature * rest, (slope + left_out.mean * curvature) * rest
-    return Sites(torch.lerp(sites.precision, precision, DAMPING), torch.lerp(sites.shift, shift, DAMPING))
+    return Sites(torch.lerp(sites.precision, precision, step), torch.lerp(sites.shift, shift, step))
 
 
 def least_margin(dtype: torch.dtype) -> float:

@@ -119,9 +119,9 @@ class HeadedRegression(RegressionLayer):
         else:
             weight, bias = gain[:, None] * self.features.weight, gain * self.features.bias
             phi = nn.functional.linear(nn.functional.gelu(encoded), weight, bias)
-        phi = phi.unflatten(2, (self.heads, -1)).transpose(1, 2)  # (batch, heads, points, features)
+        columns = phi.unflatten(2, (self.heads, -1)).permute(0, 2, 3, 1)  # (batch, heads, features, points)
         dtype = torch.promote_types(phi.dtype, self.precision)
-        return phi.to(dtype, memory_format=torch.contiguous_format)  # products would copy it each time
+        return columns.to(dtype, memory_format=torch.contiguous_format).mT  # products would copy it each time
 
     def tell(self, memory: Remembered, left_out: LeftOut, y: Num[Tensor, "batch points"]) -> Token:
         """See `RegressionLayer.tell`."""

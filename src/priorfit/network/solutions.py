@@ -66,14 +66,15 @@ class ByPoints(Solution):
 class ByFeatures(Solution):
     """The covariance of the weights as W^T W, with a row of W for each feature."""
 
-    def __init__(self, whitener: Square, weights: Weights, log_evidence: Evidence) -> None:
-        """Keep ``whitener`` and the mean of the weights."""
+    def __init__(self, whitener: Square, white: Weights, log_evidence: Evidence) -> None:
+        """Keep ``whitener`` W, and ``white``, which W^T takes to the mean of the weights."""
         super().__init__(log_evidence)
-        self.whitener, self.weights = whitener, weights
+        self.whitener, self.white = whitener, white
 
     def moments(self, phi: Phi) -> tuple[Numbers, Numbers]:
         """See `Solution.moments`."""
-        return (phi @ self.weights[..., None])[..., 0], (self.whitener @ phi.mT).square().sum(-2)
+        known = self.whitener @ phi.mT  # (batch, heads, features, queries)
+        return (self.white[..., None, :] @ known)[..., 0, :], known.square().sum(-2)
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ def solve_by_features(phi: Phi, values: Numbers) -> tuple[Solution, LeftOut]:
     whitener = inverted(factor)
     white = whitener @ (phi.mT @ values[..., None])  # (batch, heads, features, 1)
     evidence = 0.5 * (white.square().sum((-2, -1)) - values.square().sum(-1)) - log_determinant(factor)
-    solution = ByFeatures(whitener, (whitener.mT @ white)[..., 0], evidence)
+    solution = ByFeatures(whitener, white[..., 0], evidence)
     mean, leverage = solution.moments(phi)
     rest = 1 - leverage
     return solution, LeftOut((mean - leverage * values) / rest, leverage / rest)
