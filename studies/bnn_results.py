@@ -33,16 +33,19 @@ class Answers:
     kl: dict[int, float]
     seconds: float
     """Per dataset."""
+    times: dict[int, tuple[float, float]]
+    """The same in units of the PFN's, in batches and alone; nothing where there is no PFN."""
 
     @classmethod
-    def of(cls, rows: Sequence[Row]) -> "Answers":
+    def of(cls, rows: Sequence[Row], pfn: Row | None) -> "Answers":
         """All rows of one method and budget as one."""
         nll, accuracy, kl = (
             {row["first"] + i: value for row in rows for i, value in enumerate(row[name])}
             for name in ("nll", "accuracy", "kl")
         )
         seconds = sum(row["seconds"] * row["count"] for row in rows) / len(nll)
-        return cls(rows[0]["budget"], nll, accuracy, kl, seconds)
+        times = {row["first"] + i: pfn_times(row, pfn) for row in rows if pfn for i in range(row["count"])}
+        return cls(rows[0]["budget"], nll, accuracy, kl, seconds, times)
 
     def mean_nll(self, truth: "Answers") -> Estimate:
         """The NLL of the drawn labels; of fewer datasets than the truth's, its own there plus the paired difference."""
@@ -59,11 +62,26 @@ class Answers:
 
     def above(self, other: "Answers") -> Estimate:
         """How much worse than another method on the datasets that both have seen, in expectation under the truth."""
-        return mean([self.kl[i] - other.kl[i] for i in sorted(self.kl.keys() & other.kl.keys())])
+        return mean([self.kl[i] - other.kl[i] for i in self.shared(other)])
+
+    def shared(self, other: "Answers") -> list[int]:
+        """The datasets that both have seen."""
+        return sorted(self.kl.keys() & other.kl.keys())
+
+    def mean_times(self, some: Sequence[int]) -> list[float]:
+        """In units of the PFN's seconds in batches and alone, on average over some datasets."""
+        return [fmean(each) for each in zip(*(self.times[i] for i in some), strict=True)]
 
 
 Curve = list[Answers]
 """A method, by budget."""
+
+
+def pfn_times(row: Row, pfn: Row) -> tuple[float, float]:
+    """The seconds of a row in units of those that the PFN took beside it, or, if that was another PFN, took at all."""
+    beside = row.get("beside") or {}
+    unit = beside if beside.get("version") == pfn["version"] else pfn
+    return row["seconds"] / unit["seconds"], row["seconds"] / unit["seconds_alone"]
 
 
 def mean(values: Sequence[float]) -> Estimate:
@@ -76,8 +94,12 @@ def results(rows: Sequence[Row]) -> dict[str, dict[str, Curve]]:
     found: dict[str, dict[str, dict[int, list[Row]]]] = {}
     for row in rows:
         found.setdefault(row["case"], {}).setdefault(row["method"], {}).setdefault(row["budget"], []).append(row)
+    pfns = {row["case"]: row for row in rows if row["method"] == PFN}
     return {
-        case: {name: [Answers.of(budgets[budget]) for budget in sorted(budgets)] for name, budgets in some.items()}
+        case: {
+            name: [Answers.of(budgets[budget], pfns.get(case)) for budget in sorted(budgets)]
+            for name, budgets in some.items()
+        }
         for case, some in found.items()
     }
 
@@ -149,19 +171,13 @@ def races(case: str, some: dict[str, Curve], rows: Sequence[Row]) -> str:
     for name, curve in some.items():
         if name in (PFN, LONG_RUN):
             continue
-        reached, overtaken = time_to(curve, pfn), overtakes(curve, pfn)
-        low, high = time_interval(curve, pfn)
-        ratios = [
-            f"{reached / each:,.0f} [{low / each:,.0f}, {high / each:,.0f}]" if reached else ""
-            for each in (pfn.seconds, alone)
-        ]
-        most = [curve[-1].seconds / each for each in (pfn.seconds, alone)]
+        excesses = [each.above(pfn).mean for each in curve]
+        reached, overtaken = reached_at(excesses, [each.seconds for each in curve]), overtakes(curve, pfn)
         lines.append(
             [
                 name,
                 f"{reached:.3g}" if reached else f"never in {curve[-1].seconds:.3g}",
-                ratios[0] or f"over {most[0]:,.0f}",
-                ratios[1] or f"over {most[1]:,.0f}",
+                *(spelled_times(curve, pfn, which) for which in range(2)),
                 f"{overtaken:.3g} s" if overtaken else "never",
                 four_digits(curve[-1].above(pfn)),
             ]
@@ -169,28 +185,43 @@ def races(case: str, some: dict[str, Curve], rows: Sequence[Row]) -> str:
     return table(columns, lines)
 
 
-def time_to(curve: Curve, pfn: Answers, excesses: Sequence[float] | None = None) -> float | None:
-    """Seconds to come within `CLOSE` of the PFN: between two budgets, on the straight line in logarithms of both."""
+def spelled_times(curve: Curve, pfn: Answers, which: int) -> str:
+    """How many times the PFN's seconds, in batches (0) or alone (1), it takes to come close to it, and the interval."""
+    shared = [each.shared(pfn) for each in curve]
+    costs = [each.mean_times(some)[which] for each, some in zip(curve, shared, strict=True)]
+    reached = reached_at([each.above(pfn).mean for each in curve], costs)
+    if reached is None:
+        return f"over {costs[-1]:,.0f}"
+    low, high = times_interval(curve, pfn, which)
+    return f"{reached:,.0f} [{low:,.0f}, {high:,.0f}]"
+
+
+def reached_at(excesses: Sequence[float], costs: Sequence[float]) -> float | None:
+    """The cost of coming within `CLOSE`: between two budgets, on the straight line in logarithms of both."""
     before: tuple[float, float] | None = None
-    for each, excess in zip(curve, excesses or [each.above(pfn).mean for each in curve], strict=True):
+    for excess, cost in zip(excesses, costs, strict=True):
         if excess <= CLOSE:
             if before is None:
-                return each.seconds
-            share = log(before[1] / CLOSE) / log(before[1] / max(excess, CLOSE / 100))
-            return exp(log(before[0]) + share * (log(each.seconds) - log(before[0])))
-        before = each.seconds, excess
+                return cost
+            share = log(before[0] / CLOSE) / log(before[0] / max(excess, CLOSE / 100))
+            return exp(log(before[1]) + share * (log(cost) - log(before[1])))
+        before = excess, cost
     return None
 
 
-def time_interval(curve: Curve, pfn: Answers, draws: int = 400) -> tuple[float, float]:
-    """The 95 % interval of `time_to`, by drawing the datasets of each budget anew; infinite where some never come."""
-    chance, times = Random(0), []
-    pairs = [[each.kl[i] - pfn.kl[i] for i in sorted(each.kl.keys() & pfn.kl.keys())] for each in curve]
+def times_interval(curve: Curve, pfn: Answers, which: int, draws: int = 400) -> tuple[float, float]:
+    """The 95 % interval of a ratio, by drawing the datasets of each budget anew; infinite where some never come."""
+    chance, found = Random(0), []
     for _ in range(draws):
-        excesses = [fmean(chance.choices(some, k=len(some))) for some in pairs]
-        times.append(time_to(curve, pfn, excesses) or inf)
-    times.sort()
-    return times[int(0.025 * draws)], times[int(0.975 * draws)]
+        excesses, costs = [], []
+        for each in curve:
+            shared = each.shared(pfn)
+            some = chance.choices(shared, k=len(shared))
+            excesses.append(fmean(each.kl[i] - pfn.kl[i] for i in some))
+            costs.append(each.mean_times(some)[which])
+        found.append(reached_at(excesses, costs) or inf)
+    found.sort()
+    return found[int(0.025 * draws)], found[int(0.975 * draws)]
 
 
 def overtakes(curve: Curve, pfn: Answers) -> float | None:

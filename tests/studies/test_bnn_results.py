@@ -13,6 +13,7 @@ def rows_of(method: str, budget: int, kl: list[float], seconds: float, first: in
         "kl": kl,
         "seconds": seconds,
         "seconds_alone": 2 * seconds,
+        "version": "",
     }
 
 
@@ -38,15 +39,13 @@ def test_rows_of_a_budget_are_one_and_budgets_are_sorted():
 
 
 def test_the_time_to_come_close_lies_between_the_budgets_around_it():
-    from bnn_results import CLOSE, time_to  # pyright: ignore[reportMissingImports]
+    from bnn_results import CLOSE, reached_at  # pyright: ignore[reportMissingImports]
 
-    pfn = curves()["PFN"][0]
-    some = curves(rows_of("SVI", 4, [0.102] * 4, 1.0), rows_of("SVI", 16, [0.003] * 4, 100.0))["SVI"]
     # from 0.1 above the PFN to 0.001 above it in two powers of ten: 0.01 is half-way
     assert CLOSE == 0.01
-    assert time_to(some, pfn) == pytest.approx(10.0)
-    assert time_to(some[:1], pfn) is None
-    assert time_to(some[1:], pfn) == 100.0
+    assert reached_at([0.1, 0.001], [1.0, 100.0]) == pytest.approx(10.0)
+    assert reached_at([0.1], [1.0]) is None
+    assert reached_at([0.001], [100.0]) == 100.0
 
 
 def test_a_baseline_overtakes_only_beyond_its_interval():
@@ -72,17 +71,29 @@ def test_an_nll_of_few_datasets_is_told_at_the_level_of_all():
 
 
 def test_the_time_to_come_close_has_an_interval_over_datasets():
-    from bnn_results import results, time_interval, time_to  # pyright: ignore[reportMissingImports]
+    from bnn_results import times_interval  # pyright: ignore[reportMissingImports]
 
     def of(first, second):
-        some = results([PFN, TRUTH, rows_of("SVI", 4, first, 1.0), rows_of("SVI", 8, second, 10.0)])["small"]
-        return (time_to(some["SVI"], some["PFN"][0]), *time_interval(some["SVI"], some["PFN"][0]))
+        some = curves(rows_of("SVI", 4, first, 1.0), rows_of("SVI", 8, second, 10.0))
+        return times_interval(some["SVI"], some["PFN"][0], 0)
 
-    reached, low, high = of([0.1] * 4, [0.001] * 4)
-    assert low == pytest.approx(reached) and high == pytest.approx(reached)
-    reached, low, high = of([0.05, 0.1, 0.2, 0.4], [0.001, 0.002, 0.003, 0.004])
-    assert 1.0 < low < reached < high < 10.0
-    assert of([0.1] * 4, [0.001, 0.001, 0.001, 0.05])[2] == float("inf")  # without the lucky ones it never comes
+    low, high = of([0.102] * 4, [0.0021] * 4)
+    assert low == pytest.approx(high) and 1_000 < low < 10_000
+    low, high = of([0.05, 0.1, 0.2, 0.4], [0.001, 0.002, 0.003, 0.004])
+    assert 1_000 < low < high < 10_000
+    assert of([0.1] * 4, [0.001, 0.001, 0.001, 0.05])[1] == float("inf")  # without the lucky ones it never comes
+
+
+def test_a_ratio_is_to_the_pfn_timed_beside_unless_that_was_another():
+    from bnn_results import spelled_times  # pyright: ignore[reportMissingImports]
+
+    def of(version):
+        beside = {"version": version, "seconds": 0.002, "seconds_alone": 0.01}
+        some = curves(rows_of("SVI", 4, [0.005] * 4, 1.0) | {"beside": beside})
+        return [spelled_times(some["SVI"], some["PFN"][0], which) for which in range(2)]
+
+    assert of("") == ["500 [500, 500]", "100 [100, 100]"]
+    assert of("another") == ["1,000 [1,000, 1,000]", "500 [500, 500]"]
 
 
 def test_what_was_never_reached_is_told_so():
