@@ -135,6 +135,11 @@ def test_the_collapsed_answer_of_another_seed_is_the_truth(tmp_path):
     (collapsed,) = [row for row in rows if row["method"] == "CollapsedBNN"]
     assert 0 < max(collapsed["kl"]) < 0.01
     assert all(row["kl"] == [0.0] for row in rows if row["method"] == "long run of NUTS")
+    versions = {row["case"]: row["version"] for row in rows if row["method"] == "PFN"}
+    beside = [row for row in rows if row["method"] not in ("PFN", "long run of NUTS")]
+    assert {row["method"] for row in beside} == {"CollapsedBNN", "SVI, learning rate 0.001", "NUTS, Pyro"}
+    assert all(row["beside"]["version"] == versions[row["case"]] for row in beside)
+    assert all(0 < row["beside"]["seconds"] < row["beside"]["seconds_alone"] for row in beside)
 
 
 def test_what_has_been_kept_is_told_and_drawn_before_the_end(tmp_path, monkeypatch, capsys):
