@@ -125,12 +125,13 @@ def test_the_evidence_has_the_gradient_of_the_fixed_point():
 
 def test_the_evidence_is_stationary_in_the_sites():
     phi, signs = drawn(6)
+    columns = (phi * signs[..., None]).mT
     sites = Sites(torch.zeros_like(signs), torch.zeros_like(signs))
     for _ in range(80):
-        sites = updated(sites, posterior_of(phi.mT, sites).left_out, signs, 0.85)
+        sites = updated(sites, posterior_of(columns, sites).left_out, 0.85)
     precision, shift = sites.precision.requires_grad_(), sites.shift.requires_grad_()
     found = Sites(precision, shift)
-    evidence = log_evidence(found, posterior_of(phi.mT, found), signs).sum()
+    evidence = log_evidence(found, posterior_of(columns, found)).sum()
     for gradient in torch.autograd.grad(evidence, (precision, shift)):
         torch.testing.assert_close(gradient, torch.zeros_like(gradient), atol=1e-6, rtol=0)
 

@@ -69,7 +69,8 @@ class GuidedLogit(OneLogit):
 
     def refine(self, parameters: Parameters) -> Refined:
         """See `Head.refine`."""
-        return at_least_float32(parameters).sum(-1, keepdim=True)
+        own, guess = at_least_float32(parameters).chunk(2, dim=-1)
+        return own + guess  # a sum over so few takes ten times as long
 
 
 def guided(head: Head) -> Head:

@@ -139,7 +139,7 @@ class LatentLayer(RegressionLayer):
         assert isinstance(memory, Fitted)
         phi, _ = self._phi(self.basis(x), memory.latents)
         guess = self._mixed(*memory.solution.moments(phi), memory)
-        return guess, self._token(guess, torch.zeros_like(guess[..., 0]))
+        return guess, self._query_token(guess)
 
     def _mixed(self, mean: Numbers, variance: Numbers, memory: Fitted) -> Guess:
         log_noise = memory.log_noise

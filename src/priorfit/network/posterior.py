@@ -16,7 +16,7 @@ from priorfit.network.solutions import Remembered
 if TYPE_CHECKING:
     from priorfit.network.pfn import PFN
 
-CHUNK_BYTES = 256 * 2**20
+CHUNK_BYTES = 64 * 2**20
 """Memory that the network's intermediate states of one chunk of queries may take."""
 
 

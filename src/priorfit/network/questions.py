@@ -16,7 +16,7 @@ def checked_context(context_x: Num[Tensor, "..."], context_y: Num[Tensor, "..."]
             f"context_y must have shape (*batch, context) = {tuple(context_x.shape[:-1])} to match context_x of shape "
             f"{tuple(context_x.shape)}; got {tuple(context_y.shape)}. Put the batch first."
         )
-    if not context_y.isfinite().all():
+    if not is_finite(context_y):
         raise InputError("context_y holds NaN or infinite values; drop those points from the context.")
     if isinstance(task.outcome, Classes) and context_y.numel():
         whole = bool((context_y == context_y.round()).all())
@@ -34,8 +34,13 @@ def check_inputs(x: Num[Tensor, "..."], task: Task, name: str, axis: str) -> Non
             f"{name} must have shape (*batch, {axis}, features) with {task.num_features} feature(s); "
             f"got {tuple(x.shape)}." + (" Add the axis of features: x[..., None]." if x.ndim == 1 else "")
         )
-    if not x.isfinite().all():
+    if not is_finite(x):
         raise InputError(f"{name} holds NaN or infinite values; this model has no token for missing inputs.")
+
+
+def is_finite(numbers: Num[Tensor, "..."]) -> bool:
+    """Whether all are; a sum tells it four times as fast, unless it is too large itself."""
+    return bool(numbers.sum().isfinite()) or bool(numbers.isfinite().all())
 
 
 def check_queries(query_x: Num[Tensor, "..."], batch_shape: tuple[int, ...], task: Task) -> None:

@@ -87,6 +87,10 @@ class RegressionLayer(nn.Module, ABC):
     def _token(self, numbers: Told, surprise: Float[Tensor, "batch points"]) -> Token:
         return self.told(torch.cat([numbers, surprise[..., None]], dim=-1))
 
+    def _query_token(self, numbers: Told) -> Token:
+        """That of no surprise."""
+        return nn.functional.linear(numbers, self.told.weight[:, :-1], self.told.bias)
+
 
 class HeadedRegression(RegressionLayer):
     """Heads that each regress on learned features phi, in units of their noise, and are weighted by their evidence."""
@@ -119,9 +123,9 @@ class HeadedRegression(RegressionLayer):
         else:
             weight, bias = gain[:, None] * self.features.weight, gain * self.features.bias
             phi = nn.functional.linear(nn.functional.gelu(encoded), weight, bias)
-        columns = phi.unflatten(2, (self.heads, -1)).permute(0, 2, 3, 1)  # (batch, heads, features, points)
+        phi = phi.unflatten(2, (self.heads, -1)).transpose(1, 2)  # (batch, heads, points, features)
         dtype = torch.promote_types(phi.dtype, self.precision)
-        return columns.to(dtype, memory_format=torch.contiguous_format).mT  # products would copy it each time
+        return phi.to(dtype, memory_format=torch.contiguous_format)  # products would copy it each time
 
     def tell(self, memory: Remembered, left_out: LeftOut, y: Num[Tensor, "batch points"]) -> Token:
         """See `RegressionLayer.tell`."""
@@ -132,7 +136,7 @@ class HeadedRegression(RegressionLayer):
         """See `RegressionLayer.answer`."""
         assert isinstance(memory, Solution)
         guess, numbers = self._mixed(*memory.moments(self.phi(x)), memory)
-        return guess, self._token(numbers, torch.zeros_like(guess[..., 0]))
+        return guess, self._query_token(numbers)
 
     @abstractmethod
     def _mixed(self, mean: Numbers, variance: Numbers, memory: Remembered) -> tuple[Guess, Told]:
