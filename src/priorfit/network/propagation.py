@@ -71,9 +71,8 @@ def posterior_of(columns: Columns, sites: Sites) -> Round:
     white = (known * sites.shift[..., None, :]).sum(-1)  # twice as fast as the product
     mean = (white[..., None, :] @ known)[..., 0, :]
     variance = known.square().sum(-2)
-    rest = one_minus(sites.precision, variance).clamp_min(
-        torch.finfo(variance.dtype).eps
-    )  # of a difference that rounds
+    rest = one_minus(sites.precision, variance)
+    rest = rest.clamp_min(torch.finfo(rest.dtype).eps)  # of a difference that rounds
     left_out = LeftOut(torch.addcmul(mean, sites.shift, variance, value=-1) / rest, variance / rest)
     return Round(factor, whitener, white, mean, left_out)
 
@@ -95,7 +94,7 @@ def updated(sites: Sites, left_out: LeftOut, step: float) -> Sites:
 
 
 def one_minus(first: Numbers, second: Numbers) -> Numbers:
-    """Less the product of both."""
+    """1 less the product of both."""
     return torch.addcmul(torch.ones((), dtype=first.dtype, device=first.device), first, second, value=-1)
 
 
