@@ -1,6 +1,6 @@
 """The rows of `bnn_time_vs_nll` paired by dataset, as tables and as a figure."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import exp, hypot, inf, log
 from random import Random
@@ -118,7 +118,7 @@ def tell(rows: Sequence[Row]) -> str:
         lines = [line(name, each, truth) for name, curve in some.items() for each in curve]
         told.append(f"{case}: {remarks(case, rows)}\n{table(columns, lines)}")
         if PFN in some:
-            told.append(f"{case}: the PFN's accuracy by others\n{races(case, some, rows)}")
+            told.append(f"{case}: the PFN's accuracy by others\n{races(some)}")
     return "\n\n".join(told)
 
 
@@ -155,15 +155,14 @@ def remarks(case: str, rows: Sequence[Row]) -> str:
 PAPER_CASES = ("bnn_small", "bnn_large")
 
 
-def races(case: str, some: dict[str, Curve], rows: Sequence[Row]) -> str:
+def races(some: dict[str, Curve]) -> str:
     """When each baseline comes close to the PFN, and when it overtakes it."""
     pfn = some[PFN][0]
-    alone = fmean(row["seconds_alone"] for row in rows if (row["case"], row["method"]) == (case, PFN))
     columns = [
         "method",
         f"seconds to {CLOSE} nats",
         f"x PFN in batches ({pfn.seconds:.2g} s)",
-        f"x PFN alone ({alone:.2g} s)",
+        f"x PFN alone ({seconds_alone(pfn):.2g} s)",
         "overtakes it after",
         "KL above the PFN's at the largest budget",
     ]
@@ -183,6 +182,11 @@ def races(case: str, some: dict[str, Curve], rows: Sequence[Row]) -> str:
             ]
         )
     return table(columns, lines)
+
+
+def seconds_alone(pfn: Answers) -> float:
+    """Of a PFN that is asked about one dataset."""
+    return pfn.seconds / pfn.mean_times(list(pfn.times))[1]
 
 
 def spelled_times(curve: Curve, pfn: Answers, which: int) -> str:
@@ -235,7 +239,7 @@ def overtakes(curve: Curve, pfn: Answers) -> float | None:
 
 def draw(rows: Sequence[Row]) -> Figure:
     """For each case the NLL, as in the paper, and the distance from the truth."""
-    found = results(rows)
+    found = {case: some for case, some in results(rows).items() if any(shown(some).values())}
     names = list(dict.fromkeys(name for some in found.values() for name in some))
     looks = {name: look(index) for index, name in enumerate(names)} | {COLLAPSED: Look(), LONG_RUN: Look()}
     figure, axes = plt.subplots(2, len(found), figsize=(4.6 * len(found), 9), layout="constrained", squeeze=False)
@@ -256,14 +260,24 @@ def shown(some: dict[str, Curve]) -> dict[str, Curve]:
     return {name: [each for each in curve if len(each.kl) > 1] for name, curve in some.items() if name != LONG_RUN}
 
 
+def draw_methods(
+    ax: Axes, some: dict[str, Curve], looks: dict[str, Look], score: Callable[[Answers], Estimate]
+) -> None:
+    """All curves, and beside the PFN's point the time that it takes for one dataset alone."""
+    for name, curve in shown(some).items():
+        draw_bars(ax, [each.seconds for each in curve], [score(each) for each in curve], name, looks[name])
+    for pfn in some.get(PFN, []):
+        level = score(pfn).mean
+        points = [(pfn.seconds, level), (seconds_alone(pfn), level)]
+        draw_points(ax, points, "PFN, one dataset alone (open)", looks[PFN])
+
+
 def draw_nll(ax: Axes, case: str, some: dict[str, Curve], looks: dict[str, Look]) -> None:
     """The paper's figure, with its own curves."""
     truth = truth_of(some)
     level = mean(list(truth.nll.values())).mean
     ax.axhline(level, color="black", linewidth=1.0, linestyle=":", label="NLL of the truth")
-    for name, curve in shown(some).items():
-        seconds = [each.seconds for each in curve]
-        draw_bars(ax, seconds, [each.mean_nll(truth) for each in curve], name, looks[name])
+    draw_methods(ax, some, looks, lambda each: each.mean_nll(truth))
     if f"bnn_{case}" in PAPER_CASES:
         for name, marker in IN_PAPER.items():
             draw_points(ax, curves(f"bnn_{case}")[name], f"the paper's {name}, its machines", Look(GREY, marker))
@@ -272,7 +286,6 @@ def draw_nll(ax: Axes, case: str, some: dict[str, Curve], looks: dict[str, Look]
 
 def draw_kl(ax: Axes, some: dict[str, Curve], looks: dict[str, Look]) -> None:
     """What the paper could not show."""
-    for name, curve in shown(some).items():
-        draw_bars(ax, [each.seconds for each in curve], [each.mean_kl() for each in curve], name, looks[name])
+    draw_methods(ax, some, looks, Answers.mean_kl)
     ax.axhline(0.005, color="black", linewidth=1.0, linestyle=":", label="0.005 nats")
     ax.set_ylim(1e-5, 10)
