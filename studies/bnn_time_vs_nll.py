@@ -20,12 +20,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from statistics import median
-from typing import Any, Literal
+from typing import Any
 
 import torch
+from bnn_methods import CASES, NUM_CONTEXT, Case, Method, methods, networks
 from bnn_results import COLLAPSED, LONG_RUN, PFN, draw, tell
 from jaxtyping import Float
-from models import Entrant, Released, Trained, present
 from study import Clock, Row, Setup, Study
 from torch import Tensor
 from torch.distributions import Bernoulli, Distribution
@@ -33,18 +33,14 @@ from torch.distributions import Bernoulli, Distribution
 from priorfit.baselines import CollapsedBNN
 from priorfit.baselines.long_nuts_bnn import LENGTHS, long_chains, long_run
 from priorfit.baselines.nuts_bnn import NutsBNN
-from priorfit.baselines.svi_bnn import SviBNN
 from priorfit.data import Batch
 from priorfit.errors import TimeLimitError
 from priorfit.metrics import divergence
-from priorfit.network import NetworkSettings
 from priorfit.predictor import Predictor
 from priorfit.priors import BayesianNetwork
-from priorfit.priors.bayesian_network import LARGE, SMALL
 from priorfit.seeding import seeded
-from priorfit.training import Budget, Recipe
 
-NUM_CONTEXT, NUM_QUERIES = 100, 200
+NUM_QUERIES = 200
 STREAM = 7_000_000
 """Of the seed: datasets that no training sees."""
 NUM_IN_BATCH = 100
@@ -53,77 +49,6 @@ NUM_ALONE = 10
 """Of them, those on which it is timed one by one."""
 NUM_TIMED, SECONDS_TIMED = 41, 1.0
 """Answers in batches of which the median time is taken, and when to stop after three of them."""
-Backend = Literal["numpyro", "pyro"]
-NUTS: dict[Backend, str] = {"numpyro": "NUTS, NumPyro", "pyro": "NUTS, Pyro"}
-MOST_DRAWS = 1_024
-"""Of a fitted guide: more would take time and change nothing."""
-
-
-@dataclass(frozen=True)
-class Case:
-    """A prior, and how many datasets of it have a truth that can be paid for."""
-
-    name: str
-    prior: BayesianNetwork
-    datasets: int
-
-
-CASES = (
-    Case("small", SMALL, 100),
-    Case("large", LARGE, 100),
-    Case("small-tanh", replace(SMALL, activation="tanh"), 30),
-    Case("large-tanh", replace(LARGE, activation="tanh"), 20),
-)
-
-
-@dataclass(frozen=True)
-class Method:
-    """A way to answer, and on how many datasets it is judged."""
-
-    family: str
-    budget: int
-    """Steps or samples; 0 where there is no choice."""
-    predictor: Callable[[], Predictor]
-    datasets: int = 100
-    at_once: int = 5
-    """Datasets of one row."""
-    version: str = ""
-    """Another one, other answers."""
-
-
-Grid = tuple[tuple[int, int, int], ...]
-"""Budgets, each with its datasets, and with those of a row."""
-SVI: Grid = ((64, 50, 5), (256, 50, 5), (1_024, 20, 5), (4_096, 4, 1), (16_384, 1, 1))
-NUMPYRO: Grid = ((4, 100, 5), (16, 100, 5), (64, 50, 5), (256, 20, 5), (1_024, 4, 1))
-PYRO: Grid = ((4, 100, 1), (8, 50, 1), (16, 20, 1), (64, 3, 1), (256, 1, 1))
-
-
-def methods(setup: Setup, case: Case) -> list[Method]:
-    """From cheap to costly."""
-    prior, seed = case.prior, setup.seed
-    found = [Method(PFN, 0, model.model, 100, 100, model.fingerprint) for model in networks(setup, case)]
-    if prior.activation is None:
-        collapsed = CollapsedBNN(prior, setup.choose(8_192, 512), seed)
-        found.append(Method(COLLAPSED, collapsed.num_samples, lambda: collapsed))
-    for rate in setup.choose((1e-3, 1e-2), (1e-3,)):
-        for steps, datasets, at_once in setup.choose(SVI, ((2, 2, 2), (4, 2, 1))):
-            svi = SviBNN(prior, steps, min(steps, MOST_DRAWS), rate, seed)
-            found.append(Method(f"SVI, learning rate {rate:g}", steps, lambda svi=svi: svi, datasets, at_once))
-    grids: dict[Backend, Grid] = {"numpyro": setup.choose(NUMPYRO, ()), "pyro": setup.choose(PYRO, ((2, 2, 1),))}
-    for backend, grid in grids.items():
-        for samples, datasets, at_once in grid:
-            nuts = NutsBNN(prior, samples, backend=backend, seed=seed)  # as many steps of warm-up as samples
-            found.append(Method(NUTS[backend], samples, lambda nuts=nuts: nuts, datasets, at_once))
-    return found
-
-
-def networks(setup: Setup, case: Case) -> list[Entrant]:
-    """The released PFN where there is one; a tiny one to try the study."""
-    name, tiny = f"bnn-{case.name}", NetworkSettings(width=16, layers=1, heads=2, feedforward=16)
-    recipe = Recipe(
-        case.prior, num_points=NUM_CONTEXT + 1, budget=Budget(steps=2), name=name, network=tiny, seed=setup.seed
-    )
-    return [Trained(PFN, recipe, setup.models)] if setup.quick else present([Released(name)])
 
 
 @dataclass(frozen=True)
