@@ -61,7 +61,7 @@ Grid = tuple[tuple[int, int, int], ...]
 """Budgets, each with its datasets, and with those of a row."""
 SVI: Grid = ((64, 50, 5), (256, 50, 5), (1_024, 20, 5), (4_096, 4, 1), (16_384, 1, 1))
 NUMPYRO: Grid = ((4, 100, 5), (16, 100, 5), (64, 50, 5), (256, 20, 5), (1_024, 4, 1))
-PYRO: Grid = ((4, 100, 1), (8, 50, 1), (16, 20, 1), (64, 3, 1), (256, 1, 1))
+PYRO: Grid = ((4, 100, 1), (5, 100, 1), (8, 50, 1), (16, 20, 1), (64, 3, 1), (256, 1, 1))
 
 
 def methods(setup: Setup, case: Case) -> list[Method]:

@@ -171,7 +171,7 @@ def races(some: dict[str, Curve]) -> str:
         if name in (PFN, LONG_RUN):
             continue
         excesses = [each.above(pfn).mean for each in curve]
-        reached, overtaken = reached_at(excesses, [each.seconds for each in curve]), overtakes(curve, pfn)
+        reached, overtaken = reached_at(curve, excesses, [each.seconds for each in curve]), overtakes(curve, pfn)
         lines.append(
             [
                 name,
@@ -193,23 +193,26 @@ def spelled_times(curve: Curve, pfn: Answers, which: int) -> str:
     """How many times the PFN's seconds, in batches (0) or alone (1), it takes to come close to it, and the interval."""
     shared = [each.shared(pfn) for each in curve]
     costs = [each.mean_times(some)[which] for each, some in zip(curve, shared, strict=True)]
-    reached = reached_at([each.above(pfn).mean for each in curve], costs)
+    reached = reached_at(curve, [each.above(pfn).mean for each in curve], costs)
     if reached is None:
         return f"over {costs[-1]:,.0f}"
     low, high = times_interval(curve, pfn, which)
     return f"{reached:,.0f} [{low:,.0f}, {high:,.0f}]"
 
 
-def reached_at(excesses: Sequence[float], costs: Sequence[float]) -> float | None:
-    """The cost of coming within `CLOSE`: between two budgets, on the straight line in logarithms of both."""
-    before: tuple[float, float] | None = None
-    for excess, cost in zip(excesses, costs, strict=True):
+def reached_at(curve: Curve, excesses: Sequence[float], costs: Sequence[float]) -> float | None:
+    """The cost of coming within `CLOSE`: between two budgets, on the straight line in logarithms of both.
+
+    That of the larger one where no budget lies between them.
+    """
+    before: tuple[int, float, float] | None = None
+    for each, excess, cost in zip(curve, excesses, costs, strict=True):
         if excess <= CLOSE:
-            if before is None:
+            if before is None or each.budget == before[0] + 1:
                 return cost
-            share = log(before[0] / CLOSE) / log(before[0] / max(excess, CLOSE / 100))
-            return exp(log(before[1]) + share * (log(cost) - log(before[1])))
-        before = excess, cost
+            share = log(before[1] / CLOSE) / log(before[1] / max(excess, CLOSE / 100))
+            return exp(log(before[2]) + share * (log(cost) - log(before[2])))
+        before = each.budget, excess, cost
     return None
 
 
@@ -223,7 +226,7 @@ def times_interval(curve: Curve, pfn: Answers, which: int, draws: int = 400) -> 
             some = chance.choices(shared, k=len(shared))
             excesses.append(fmean(each.kl[i] - pfn.kl[i] for i in some))
             costs.append(each.mean_times(some)[which])
-        found.append(reached_at(excesses, costs) or inf)
+        found.append(reached_at(curve, excesses, costs) or inf)
     found.sort()
     return found[int(0.025 * draws)], found[int(0.975 * draws)]
 

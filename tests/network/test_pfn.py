@@ -20,7 +20,6 @@ from priorfit.network import (
     Task,
 )
 from priorfit.network.attention import AttentionForm, ContextAttention
-from priorfit.network.questions import is_finite
 from priorfit.priors import GaussianProcess
 from priorfit.seeding import seeded
 
@@ -225,13 +224,6 @@ def test_wrong_questions_are_explained(spoil, error, message):
     context_x, context_y, query_x = spoil(*questions())
     with pytest.raises(error, match=message):
         model.condition(context_x, context_y).predict(query_x)
-
-
-def test_finite_numbers_are_so_though_their_sum_is_not():
-    large = torch.full((4,), 3e38)
-    assert is_finite(large) and is_finite(torch.arange(3)) and is_finite(torch.empty(0))
-    assert not is_finite(torch.tensor([torch.inf, -torch.inf]))
-    assert not is_finite(torch.cat([large, torch.tensor([torch.nan])]))
 
 
 def test_labels_outside_of_the_classes_are_refused():
