@@ -219,11 +219,11 @@ def reached_at(curve: Curve, excesses: Sequence[float], costs: Sequence[float]) 
 def times_interval(curve: Curve, pfn: Answers, which: int, draws: int = 400) -> tuple[float, float]:
     """The 95 % interval of a ratio, by drawing the datasets of each budget anew; infinite where some never come."""
     chance, found = Random(0), []
+    shared = [each.shared(pfn) for each in curve]
     for _ in range(draws):
         excesses, costs = [], []
-        for each in curve:
-            shared = each.shared(pfn)
-            some = chance.choices(shared, k=len(shared))
+        for each, all_of_them in zip(curve, shared, strict=True):
+            some = chance.choices(all_of_them, k=len(all_of_them))
             excesses.append(fmean(each.kl[i] - pfn.kl[i] for i in some))
             costs.append(each.mean_times(some)[which])
         found.append(reached_at(curve, excesses, costs) or inf)
