@@ -19,7 +19,7 @@ from timing import median_interval, ratios, seconds
 
 import priorfit as pf
 from priorfit.baselines import NeuralProcessSettings
-from priorfit.network import Task
+from priorfit.network import Problem
 from priorfit.predictor import Predictor
 from priorfit.priors import Prior
 from priorfit.priors.bayesian_network import SMALL
@@ -52,7 +52,7 @@ def settings(quick: bool, seed: int) -> list[Setting]:
     b, hyper = pf.baselines, pf.HyperGaussianProcess()
     if quick:
         return [Setting("GP with hyper-priors", hyper, (Entry("MLE-II, BoTorch", b.MLE2GP(hyper, seed=seed), 2),))]
-    process = b.AttentiveNeuralProcess(NeuralProcessSettings(), task_of(hyper)).finished()
+    process = b.AttentiveNeuralProcess(NeuralProcessSettings(), problem_of(hyper)).finished()
     gp = [
         Entry("attentive neural process", process, 20),
         Entry("oracle, importance sampling", b.HyperGPOracle(hyper, seed=seed), 10),
@@ -83,9 +83,9 @@ def settings(quick: bool, seed: int) -> list[Setting]:
     ]
 
 
-def task_of(prior: Prior) -> Task:
+def problem_of(prior: Prior) -> Problem:
     """What a network for a prior is told."""
-    return Task(prior.num_features, prior.outcome, prior.inputs.range)
+    return Problem(prior.num_features, prior.outcome, prior.inputs.range)
 
 
 def answer(predictor: Predictor, tasks: pf.Batch) -> object:
@@ -128,7 +128,7 @@ def rows_of(setting: Setting, seed: int) -> list[dict[str, Any]]:
     with pf.seeded(seed):
         tasks = setting.prior.sample(BATCH_SIZE, NUM_CONTEXT + NUM_QUERIES).split(NUM_CONTEXT)
         sample = setting.prior.sample(100, 20).y
-        pfn = pf.PFN(pf.NetworkSettings(), task_of(setting.prior), target_sample=sample).finished()
+        pfn = pf.PFN(pf.NetworkSettings(), problem_of(setting.prior), target_sample=sample).finished()
     for _ in range(3):
         answer(pfn, tasks)
         answer(pfn, one_of(tasks, 0))

@@ -95,13 +95,13 @@ def main() -> None:
     """Train, judge, print, and keep the row."""
     arguments = parsed()
     torch.set_num_threads(arguments.threads)
-    task = TASKS[arguments.task]
+    task = TASKS[arguments.problem]
     budget = Budget(minutes=arguments.minutes, steps=arguments.steps)
     recipe = Recipe(task.prior, num_points=task.num_points, budget=budget, seed=arguments.seed)
     recipe = changed(recipe, arguments.set)
     model = train(recipe, start=None if arguments.start is None else load(arguments.start))
     found = judged(model, task, arguments.datasets or task.num_datasets)
-    about = {"task": arguments.task, "changes": arguments.set, "start": arguments.start, "note": arguments.note}
+    about = {"task": arguments.problem, "changes": arguments.set, "start": arguments.start, "note": arguments.note}
     row = about | row_of(recipe, model, found)
     tell(found, row)
     if arguments.save:

@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 
 from priorfit.data import Real
-from priorfit.network import PFN, LinearEncoder, NetworkSettings, RiemannHead, Task
+from priorfit.network import PFN, LinearEncoder, NetworkSettings, Problem, RiemannHead
 from priorfit.seeding import seeded
 
 MEGABYTE = 2**20
@@ -24,7 +24,7 @@ SETTINGS = NetworkSettings(
 def untrained_model(settings: NetworkSettings, seed: int) -> PFN:
     """A network for use; time and memory do not depend on what it has learned."""
     with seeded(seed):
-        return PFN(settings, Task(FEATURES, Real()), target_sample=torch.randn(500, 20)).finished()
+        return PFN(settings, Problem(FEATURES, Real()), target_sample=torch.randn(500, 20)).finished()
 
 
 def peak_bytes() -> int:

@@ -75,7 +75,7 @@ def measured(model: PFN, prior: Prior, some: dict[int, Trial]) -> Rows:
 def numbers(model: PFN, trial: Trial, is_classes: bool) -> dict[str, Estimate]:
     """Means over datasets."""
     tasks, truth = trial.tasks, trial.truth
-    ppd = model.condition(tasks.context_x, tasks.context_y).predict(tasks.query_x)
+    ppd = model.in_model_units().condition(tasks.context_x, tasks.context_y).predict(tasks.query_x)
     values = {"nll": -ppd.log_prob(tasks.query_y)}
     if is_classes:
         values["accuracy"] = is_right(ppd, tasks)

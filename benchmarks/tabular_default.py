@@ -55,7 +55,7 @@ def methods(kind: Kind, model: PFN) -> dict[str, Method]:
     if kind == "binary":
         kernel = ConstantKernel() * RBF()
         return {
-            PFN_NAME: lambda: PFNClassifier(model, excess_features="select"),
+            PFN_NAME: lambda: PFNClassifier(model, too_many_columns="select"),
             "logistic regression": lambda: make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000)),
             "random forest": lambda: RandomForestClassifier(random_state=0),
             "gradient boosting": lambda: GradientBoostingClassifier(random_state=0),
@@ -63,7 +63,7 @@ def methods(kind: Kind, model: PFN) -> dict[str, Method]:
         }
     kernel = ConstantKernel() * RBF() + WhiteKernel()
     return {
-        PFN_NAME: lambda: PFNRegressor(model, excess_features="select"),
+        PFN_NAME: lambda: PFNRegressor(model, too_many_columns="select"),
         "ridge": lambda: make_pipeline(StandardScaler(), RidgeCV(np.logspace(-3, 3, 13))),
         "random forest": lambda: RandomForestRegressor(random_state=0),
         "gradient boosting": lambda: GradientBoostingRegressor(random_state=0),

@@ -29,7 +29,7 @@ from timing import Interval, matmul_rate, median_interval, ratios
 from torch import Tensor
 
 from priorfit import GaussianProcess
-from priorfit.network import PFN, LinearEncoder, NetworkSettings, RiemannHead, Task
+from priorfit.network import PFN, LinearEncoder, NetworkSettings, Problem, RiemannHead
 from priorfit.provenance import load
 from priorfit.seeding import seeded
 from priorfit.training import Budget, DataSettings, OptimiserSettings, Recipe
@@ -106,7 +106,7 @@ def network_of(recipe: Recipe) -> PFN:
     prior = recipe.prior
     with seeded(recipe.seed):
         sample = prior.sample(batch_size=2_000, num_points=20).y
-        return PFN(recipe.network, Task(prior.num_features, prior.outcome, prior.inputs.range), target_sample=sample)
+        return PFN(recipe.network, Problem(prior.num_features, prior.outcome, prior.inputs.range), target_sample=sample)
 
 
 @dataclass

@@ -33,7 +33,7 @@ def card_lines(name: str, model: PFN) -> Iterator[str]:
     weights = sum(weight.numel() for weight in model.parameters())
     yield from (f"### {name}", "")
     yield f"- prior: `{in_words(card.prior)}`"
-    yield f"- takes: {model.task.num_features} feature(s), contexts of {trained} points; units are {card.units}"
+    yield f"- takes: {model.problem.takes}, contexts of {trained} points; units are {model.problem.units}"
     yield f"- network: {weights:,} weights; `{in_words(card.recipe.get('network', {}))}`"
     yield f"- training: {training_in_words(card.training)}; targets: {card.recipe.get('data', {}).get('targets', '?')}"
     yield f"- recipe: `recipes/{name}.toml`"

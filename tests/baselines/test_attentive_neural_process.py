@@ -9,7 +9,7 @@ from priorfit import metrics
 from priorfit.baselines import AttentiveNeuralProcess, ExactGP, NeuralProcessSettings
 from priorfit.data import Classes, Real
 from priorfit.errors import CheckpointError, InputError
-from priorfit.network import Task
+from priorfit.network import Problem
 from priorfit.priors import BayesianNetwork, GaussianProcess
 from priorfit.seeding import seeded
 from priorfit.training import Budget, DataSettings, Recipe, RunOptions, recipe_from, train
@@ -46,7 +46,7 @@ def test_the_loss_is_the_negative_evidence_lower_bound():
         loss = process.loss(batch)
     units = process.scaling(batch.context_y)
     x = process.input_encoder(torch.cat([batch.context_x, batch.query_x], dim=1))
-    pairs = x + process.target_encoder(units.inward(torch.cat([batch.context_y, batch.query_y], dim=1)))
+    pairs = x + process.target_encoder(units.to_model(torch.cat([batch.context_y, batch.query_y], dim=1)))
     before, after = process.latent(pairs[:, :6]), process.latent(pairs)
     with seeded(3):
         latent = after.rsample()[:, None].expand(-1, 5, -1)
@@ -105,7 +105,7 @@ def test_settings_that_do_not_fit_are_refused():
 
 def test_many_queries_are_answered_in_chunks_as_one_by_one():
     with seeded(0):
-        process = AttentiveNeuralProcess(TINY, Task(1, Real(), (0.0, 1.0))).finished()
+        process = AttentiveNeuralProcess(TINY, Problem(1, Real(), (0.0, 1.0))).finished()
         query_x = torch.rand(1, 2500, 1)
     posterior = process.condition(torch.rand(1, 4, 1), torch.randn(1, 4))
     together = posterior.predict(query_x).mean

@@ -10,7 +10,7 @@ import priorfit
 from priorfit.cli.main import run
 from priorfit.data import Classes
 from priorfit.errors import InputError, RecipeError, UnknownModelError
-from priorfit.network import PFN, ModelCard, NetworkSettings, Task
+from priorfit.network import PFN, ModelCard, NetworkSettings, Problem
 from priorfit.zoo import names
 
 COMMANDS = ("quickstart", "train", "predict", "models", "verify", "demo")
@@ -92,7 +92,7 @@ def test_models_tells_what_a_model_was_trained_for(
         prior={"type": "Waves"}, trained_context=(0, 9), training={"datasets": 1000, "started_from": before}
     )
     settings = NetworkSettings(width=16, layers=1, heads=2, feedforward=16)
-    PFN(settings, Task(3, Classes(2)), card).save(tmp_path / "waves-3d")
+    PFN(settings, Problem(3, Classes(2)), card).save(tmp_path / "waves-3d")
     monkeypatch.setattr("priorfit.zoo.catalogue.FOLDER", tmp_path)
     assert exit_code(monkeypatch, "models") == 0
     _, row = capsys.readouterr().out.splitlines()

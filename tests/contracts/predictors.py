@@ -18,7 +18,7 @@ from priorfit.baselines import (
     exact,
 )
 from priorfit.data import Classes, Real
-from priorfit.network import PFN, Model, NetworkSettings, Regression, Task
+from priorfit.network import PFN, Model, NetworkSettings, Problem, Regression
 from priorfit.priors import (
     BayesianNetwork,
     BetaBernoulli,
@@ -41,7 +41,7 @@ NETWORK = BayesianNetwork(num_features=1, hidden=(2,), activation="tanh", outcom
 def shaken(kind: type[PFN] | type[AttentiveNeuralProcess], settings: object) -> Model:
     """A network of random weights: the contract asks nothing of what it has learned."""
     with seeded(0):
-        network = kind(settings, Task(2, Real(), (0.0, 1.0)), target_sample=GP.sample(100, 20).y)
+        network = kind(settings, Problem(2, Real(), (0.0, 1.0)), target_sample=GP.sample(100, 20).y)
         for weight in network.parameters():
             weight.data.add_(0.2 * torch.randn_like(weight))
     return network.finished()

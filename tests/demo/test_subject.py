@@ -10,12 +10,12 @@ from priorfit.data import Classes, Real
 from priorfit.demo import subject as subject_module
 from priorfit.demo.subject import is_shown, prior_of, reference_for, subject_of, subjects
 from priorfit.errors import InputError, UnknownModelError
-from priorfit.network import PFN, Task
+from priorfit.network import PFN, Problem
 from priorfit.priors import HyperGaussianProcess
 
 
-def saved(folder: Path, task: Task) -> Path:
-    PFN(TINY_NETWORK if isinstance(task.outcome, Real) else pf.NetworkSettings(16, 1, 2, 16), task).save(folder)
+def saved(folder: Path, problem: Problem) -> Path:
+    PFN(TINY_NETWORK if isinstance(problem.outcome, Real) else pf.NetworkSettings(16, 1, 2, 16), problem).save(folder)
     return folder
 
 
@@ -34,19 +34,19 @@ def test_the_favourite_comes_first_where_it_is_released(monkeypatch: pytest.Monk
 
 
 def test_a_model_of_ones_own_comes_first(tmp_path: Path) -> None:
-    folder = saved(tmp_path / "mine", Task(1, Real(), (-2.0, 2.0)))
+    folder = saved(tmp_path / "mine", Problem(1, Real(), (-2.0, 2.0)))
     first, *others = subjects(folder)
     assert first.name == str(folder) and first.x_range == (-2.0, 2.0)
     assert "gp-rbf-1d" in [subject.name for subject in others]
 
 
 @pytest.mark.parametrize(
-    ("task", "words"),
-    [(Task(3, Real(), (0.0, 1.0)), "3 feature.*are real"), (Task(1, Classes(4), (0.0, 1.0)), "are 4 classes")],
+    ("problem", "words"),
+    [(Problem(3, Real(), (0.0, 1.0)), "3 columns.*are real"), (Problem(1, Classes(4), (0.0, 1.0)), "are 4 classes")],
 )
-def test_a_model_that_no_page_can_show_is_refused(task: Task, words: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=rf"one feature and real targets; .*mine has .*{words}.*gp-rbf-1d"):
-        subjects(saved(tmp_path / "mine", task))
+def test_a_model_that_no_page_can_show_is_refused(problem: Problem, words: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=rf"one feature and real targets; .*mine takes .*{words}.*gp-rbf-1d"):
+        subjects(saved(tmp_path / "mine", problem))
 
 
 def test_an_unknown_model_is_refused() -> None:
@@ -67,7 +67,7 @@ def test_the_window_holds_what_the_prior_draws() -> None:
 
 
 def test_a_model_trained_without_bounds_of_x_gets_a_window() -> None:
-    model = PFN(TINY_NETWORK, Task(1, Real(), None)).finished()
+    model = PFN(TINY_NETWORK, Problem(1, Real(), None)).finished()
     assert subject_of("some", model).x_range == (-3.0, 3.0)
 
 
@@ -94,5 +94,5 @@ def test_the_prior_is_told_in_one_line() -> None:
         "HyperGaussianProcess: kernel matern52, lengthscale Gamma(3, 6), outputscale Gamma(2, 0.15), "
         "noise Gamma(0.0001, 1), noise floor 1e-06"
     )
-    untold = PFN(TINY_NETWORK, Task(1, Real(), (0.0, 1.0))).finished()
+    untold = PFN(TINY_NETWORK, Problem(1, Real(), (0.0, 1.0))).finished()
     assert subject_of("untold", untold).prior_words == "a prior that its card does not tell"

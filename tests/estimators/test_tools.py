@@ -123,7 +123,7 @@ def test_cross_validation_fits_each_fold(regressor, classifier):
 
 def test_a_grid_chooses_among_models_and_their_excess(classifier):
     small = random_model(PADDED_LABELS, trained_context=(0, 12))
-    grid = {"model": [classifier.model, small], "excess_rows": ["error", "subsample"]}
+    grid = {"model": [classifier.model, small], "too_many_rows": ["error", "subsample"]}
     search = GridSearchCV(classifier, grid, cv=2, error_score=0.0, scoring="accuracy")
     with pytest.warns(FitFailedWarning, match="this model was trained on at most 12 rows"):
         search.fit(X, LABELS)

@@ -78,6 +78,7 @@ def answer_of(estimator: PFNRegressor | PFNClassifier, question: Question) -> np
     return estimator.fit(train_x, train_y).predict(query_x)
 
 
+@pytest.mark.filterwarnings("ignore::priorfit.errors.OutsideTrainingWarning")
 @pytest.mark.parametrize(("case", "outcome"), ROWS, ids=[case for case, _ in ROWS])
 @pytest.mark.parametrize("kind", [PFNRegressor, PFNClassifier])
 def test_the_page_tells_what_an_input_gets(kind: type, case: str, outcome: str):
@@ -105,6 +106,7 @@ def test_questions_are_checked_as_training_rows_are(unfit: str):
         fitted.predict(wrong)
 
 
+@pytest.mark.filterwarnings("ignore::priorfit.errors.OutsideTrainingWarning")
 @pytest.mark.parametrize("units", ["fixed", "free"])
 def test_one_row_is_predicted_with_a_spread(units):
     mean, std = (

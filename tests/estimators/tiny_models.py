@@ -7,8 +7,9 @@ import torch
 
 from priorfit.data import Classes
 from priorfit.description import describe
-from priorfit.network import PFN, ModelCard, NetworkSettings, Task
+from priorfit.network import PFN, ModelCard, NetworkSettings, Problem
 from priorfit.network.heads import HeadSettings
+from priorfit.network.problem import columns_of, fewest_features
 from priorfit.priors import Binarized, GaussianProcess, NormalInputs, PaddedFeatures, Prior, Standardized, UniformInputs
 from priorfit.priors.function import prior
 from priorfit.seeding import seeded
@@ -37,10 +38,18 @@ def random_model(
     head: HeadSettings | None = None,
 ) -> PFN:
     """A network of random weights everywhere, with the card that training on a prior would give it."""
-    task = Task(prior.num_features, prior.outcome, prior.inputs.range)
-    card = ModelCard(name="random", prior=describe(prior), trained_context=trained_context, units=units)
+    description = describe(prior)
+    problem = Problem(
+        prior.num_features,
+        prior.outcome,
+        prior.inputs.range,
+        min_features=fewest_features(description, prior.num_features),
+        units=units,
+        columns=columns_of(description),
+    )
+    card = ModelCard(name="random", prior=description, trained_context=trained_context)
     with seeded(0):
-        model = PFN(replace(TINY, head=head), task, card, target_sample=prior.sample(64, 20).y)
+        model = PFN(replace(TINY, head=head), problem, card, target_sample=prior.sample(64, 20).y)
         with torch.no_grad():
             for weight in model.parameters():
                 weight.add_(0.3 * torch.randn_like(weight))

@@ -6,7 +6,7 @@ import priorfit as pf
 from priorfit.baselines.collapsed_bnn import CollapsedBNN
 from priorfit.data import Classes
 from priorfit.errors import InputError
-from priorfit.network import PFN, NetworkSettings, Regression, SoftmaxHead, Task
+from priorfit.network import PFN, NetworkSettings, Problem, Regression, SoftmaxHead
 from priorfit.network.class_regression import ClassRegression
 from priorfit.network.embedding import LinearEncoder
 from priorfit.priors.bayesian_network import SMALL
@@ -22,7 +22,7 @@ def layer(heads: int = 2, hidden: int = 16) -> ClassRegression:
 def network(hidden: int = 0) -> PFN:
     with seeded(1):
         settings = NetworkSettings(width=16, layers=1, heads=2, feedforward=16, regression=Regression(4, 2, hidden))
-        return PFN(settings, Task(3, Classes(2))).finished()
+        return PFN(settings, Problem(3, Classes(2))).finished()
 
 
 def labelled(points: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -85,6 +85,6 @@ def test_it_is_saved_with_the_model(tmp_path):
 def test_more_than_two_classes_are_refused():
     settings = NetworkSettings(regression=Regression())
     with pytest.raises(InputError, match="is for two classes; leave network.regression out"):
-        PFN(settings, Task(1, Classes(3)))
+        PFN(settings, Problem(1, Classes(3)))
     with pytest.raises(InputError, match="guides a SigmoidHead"):
-        PFN(NetworkSettings(regression=Regression(), head=SoftmaxHead()), Task(1, Classes(2)))
+        PFN(NetworkSettings(regression=Regression(), head=SoftmaxHead()), Problem(1, Classes(2)))

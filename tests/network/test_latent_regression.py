@@ -7,13 +7,13 @@ from torch.distributions import MultivariateNormal
 import priorfit as pf
 from priorfit.data import Classes, Real
 from priorfit.errors import InputError
-from priorfit.network import PFN, Harmonics, LatentRegression, NetworkSettings, NormalHead, NormalMixtureHead, Task
+from priorfit.network import PFN, Harmonics, LatentRegression, NetworkSettings, NormalHead, NormalMixtureHead, Problem
 from priorfit.network.latent_regression import PACE, Fitted, LatentLayer, spread_out
 from priorfit.seeding import seeded
 from priorfit.training import Budget, OptimiserSettings, Recipe, train
 
 SETTINGS = LatentRegression(Harmonics(6), places=5, adapted=4)
-TASK = Task(1, Real(), (0.0, 1.0))
+PROBLEM = Problem(1, Real(), (0.0, 1.0))
 
 
 def layer(settings: LatentRegression = SETTINGS) -> LatentLayer:
@@ -26,7 +26,7 @@ def layer(settings: LatentRegression = SETTINGS) -> LatentLayer:
 
 def network_of(settings: NetworkSettings) -> PFN:
     with seeded(0):
-        return PFN(settings, TASK, target_sample=torch.randn(4, 50))
+        return PFN(settings, PROBLEM, target_sample=torch.randn(4, 50))
 
 
 def drawn(points: int = 6) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -67,13 +67,13 @@ def test_an_untouched_network_answers_with_the_mixture_of_its_regressions():
     x, y, query = drawn()
     assert isinstance(model.regression, LatentLayer)
     units = model.scaling(y)
-    memory, _ = model.regression.remember(x, units.inward(y))
+    memory, _ = model.regression.remember(x, units.to_model(y))
     assert isinstance(memory, Fitted)
     both = torch.cat([x, query], 1)
     covariance = law_of(model.regression, both, memory.latents).covariance_matrix  # (batch, regressions, 10, 10)
     inner, cross = covariance[..., :6, :6], covariance[..., 6:, :6]
     gain = cross @ torch.linalg.inv(inner)
-    mean = (gain @ units.inward(y).double()[:, None, :, None])[..., 0]
+    mean = (gain @ units.to_model(y).double()[:, None, :, None])[..., 0]
     variance = covariance.diagonal(dim1=-2, dim2=-1)[..., 6:] - (gain * cross).sum(-1)
     weights = memory.log_weights.exp()[..., None]
     location = (weights * mean).sum(1)
@@ -138,12 +138,12 @@ def test_impossible_settings_are_refused():
     with pytest.raises(InputError, match="must be at least 1, evidence at least 0; got LatentRegression"):
         LatentRegression(places=0)
     with pytest.raises(InputError, match="guides a NormalMixtureHead of as many components"):
-        PFN(NetworkSettings(head=NormalHead(), regression=SETTINGS), TASK)
-    PFN(NetworkSettings(head=NormalMixtureHead(4), regression=SETTINGS), TASK)
+        PFN(NetworkSettings(head=NormalHead(), regression=SETTINGS), PROBLEM)
+    PFN(NetworkSettings(head=NormalMixtureHead(4), regression=SETTINGS), PROBLEM)
     with pytest.raises(InputError, match="is for real targets"):
-        PFN(NetworkSettings(regression=SETTINGS), Task(1, Classes(2), (0.0, 1.0)))
+        PFN(NetworkSettings(regression=SETTINGS), Problem(1, Classes(2), (0.0, 1.0)))
     with pytest.raises(InputError, match="inputs of a known range"):
-        PFN(NetworkSettings(regression=SETTINGS), Task(1, Real(), None))
+        PFN(NetworkSettings(regression=SETTINGS), Problem(1, Real(), None))
 
 
 def test_a_saved_network_comes_back(tmp_path):

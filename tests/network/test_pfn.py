@@ -7,6 +7,7 @@ from priorfit.data import Batch, Classes, Real
 from priorfit.errors import InputError, OutsideTrainingWarning, ShapeError
 from priorfit.network import (
     PFN,
+    Columns,
     FourierEncoder,
     Harmonics,
     LatentRegression,
@@ -15,13 +16,14 @@ from priorfit.network import (
     NetworkSettings,
     NormalHead,
     NormalMixtureHead,
+    Problem,
     Regression,
     RiemannHead,
-    Task,
 )
 from priorfit.network.attention import AttentionForm, ContextAttention
 from priorfit.priors import GaussianProcess
 from priorfit.seeding import seeded
+from priorfit.zoo import load
 
 SMALL = NetworkSettings(width=32, layers=3, heads=2, feedforward=48, head=RiemannHead(num_buckets=20))
 VARIANTS = {
@@ -57,10 +59,10 @@ VARIANTS = {
 }
 
 
-def shaken(settings: NetworkSettings, task: Task, card: ModelCard | None = None) -> PFN:
+def shaken(settings: NetworkSettings, problem: Problem, card: ModelCard | None = None) -> PFN:
     """A network of random weights everywhere: as built, its blocks are identities."""
     with seeded(0):
-        model = PFN(settings, task, card, target_sample=2 + 3 * torch.randn(400, 20))
+        model = PFN(settings, problem, card, target_sample=2 + 3 * torch.randn(400, 20))
         with torch.no_grad():
             for weight in model.parameters():
                 weight.add_(0.2 * torch.randn_like(weight))
@@ -69,7 +71,7 @@ def shaken(settings: NetworkSettings, task: Task, card: ModelCard | None = None)
 
 @pytest.fixture(params=VARIANTS.values(), ids=VARIANTS.keys())
 def model(request: pytest.FixtureRequest) -> PFN:
-    return shaken(request.param, Task(2, Real(), (0.0, 1.0)))
+    return shaken(request.param, Problem(2, Real(), (0.0, 1.0)))
 
 
 def questions(n: int = 7, m: int = 5, batch: tuple[int, ...] = (3,)) -> tuple[torch.Tensor, ...]:
@@ -95,11 +97,11 @@ def change_by_order(model: PFN) -> float:
 
 @pytest.mark.parametrize("name", sorted(VARIANTS.keys() - {"positions"}))
 def test_the_order_of_the_context_does_not_matter(name: str):
-    assert change_by_order(shaken(VARIANTS[name], Task(2, Real(), (0.0, 1.0)))) < 1e-7
+    assert change_by_order(shaken(VARIANTS[name], Problem(2, Real(), (0.0, 1.0)))) < 1e-7
 
 
 def test_with_positions_the_order_of_the_context_does_matter():
-    assert change_by_order(shaken(VARIANTS["positions"], Task(2, Real(), (0.0, 1.0)))) > 1e-3
+    assert change_by_order(shaken(VARIANTS["positions"], Problem(2, Real(), (0.0, 1.0)))) > 1e-3
 
 
 def test_queries_do_not_see_each_other(model: PFN):
@@ -116,10 +118,10 @@ def test_a_dataset_gets_the_same_answer_alone_and_in_a_batch(model: PFN):
 
 
 def test_single_precision_agrees_with_double_in_chunks_and_batches(monkeypatch: pytest.MonkeyPatch):
-    precise = shaken(SMALL, Task(2, Real(), (0.0, 1.0)))
+    precise = shaken(SMALL, Problem(2, Real(), (0.0, 1.0)))
     context_x, context_y, query_x = questions(m=50)
     expected = precise.condition(context_x, context_y).predict(query_x).mean
-    single = shaken(SMALL, Task(2, Real(), (0.0, 1.0))).float()
+    single = shaken(SMALL, Problem(2, Real(), (0.0, 1.0))).float()
     whole = single.condition(context_x, context_y).predict(query_x).mean
     monkeypatch.setattr("priorfit.network.posterior.CHUNK_BYTES", 20_000)
     posterior = single.condition(context_x, context_y)
@@ -132,7 +134,7 @@ def test_single_precision_agrees_with_double_in_chunks_and_batches(monkeypatch: 
 def test_a_conditioned_model_answers_as_a_full_pass_does(model: PFN):
     context_x, context_y, query_x = questions()
     units = model.scaling(context_y)
-    full = units.outward(model.head(model(context_x, units.inward(context_y), query_x)))
+    full = units.to_user(model.head(model(context_x, units.to_model(context_y), query_x)))
     cached = model.condition(context_x, context_y).predict(query_x)
     torch.testing.assert_close(cached.mean, full.mean)
     torch.testing.assert_close(cached.log_prob(query_x.sum(-1)), full.log_prob(query_x.sum(-1)))
@@ -181,7 +183,7 @@ def test_predictions_keep_no_graph_unless_their_inputs_do(model: PFN):
 
 
 def test_context_units_follow_an_affine_change_of_y_for_large_contexts():
-    model = shaken(VARIANTS["context units"], Task(2, Real(), (0.0, 1.0)))
+    model = shaken(VARIANTS["context units"], Problem(2, Real(), (0.0, 1.0)))
     context_x, context_y, query_x = questions(n=200)
     model.scaling.spread.zero_()
     model.scaling.location.zero_()
@@ -199,7 +201,7 @@ def test_doubling_the_context_changes_the_answer(model: PFN):
 
 
 def test_classes_are_read_as_integers_or_as_floats():
-    model = shaken(NetworkSettings(width=32, layers=2), Task(2, Classes(3)))
+    model = shaken(NetworkSettings(width=32, layers=2), Problem(2, Classes(3)))
     context_x, _, query_x = questions()
     labels = torch.arange(7).remainder(3).expand(3, -1)
     ppd = model.condition(context_x, labels).predict(query_x)
@@ -209,7 +211,7 @@ def test_classes_are_read_as_integers_or_as_floats():
 
 WRONG = {
     "y that is batch last": (lambda x, y, q: (x, y.T, q), ShapeError, r"\(\*batch, context\) = \(3, 7\).*got \(7, 3\)"),
-    "an axis too few": (lambda x, y, q: (x[..., 0], y, q), ShapeError, r"with 2 feature"),
+    "an axis too few": (lambda x, y, q: (x[..., 0], y, q), ShapeError, r"with 2 columns"),
     "other features": (lambda x, y, q: (x, y, q[..., :1]), ShapeError, r"query_x must have shape.*got \(3, 5, 1\)"),
     "another batch": (lambda x, y, q: (x, y, q[:2]), ShapeError, r"batch shape of the context, \(3,\)"),
     "a missing target": (lambda x, y, q: (x, y * torch.nan, q), InputError, "context_y holds NaN"),
@@ -220,14 +222,14 @@ WRONG = {
 @pytest.mark.parametrize(("spoil", "error", "message"), WRONG.values(), ids=WRONG.keys())
 @pytest.mark.usefixtures("as_users_run_it")
 def test_wrong_questions_are_explained(spoil, error, message):
-    model = shaken(SMALL, Task(2, Real(), (0.0, 1.0)))
+    model = shaken(SMALL, Problem(2, Real(), (0.0, 1.0)))
     context_x, context_y, query_x = spoil(*questions())
     with pytest.raises(error, match=message):
         model.condition(context_x, context_y).predict(query_x)
 
 
 def test_labels_outside_of_the_classes_are_refused():
-    model = shaken(NetworkSettings(width=32, layers=2), Task(2, Classes(2)))
+    model = shaken(NetworkSettings(width=32, layers=2), Problem(2, Classes(2)))
     context_x, _, _ = questions()
     with pytest.raises(InputError, match=r"classes 0 ... 1; got values from 2 to 2"):
         model.condition(context_x, torch.full((3, 7), 2))
@@ -235,20 +237,52 @@ def test_labels_outside_of_the_classes_are_refused():
         model.condition(context_x, torch.full((3, 7), 0.5))
 
 
-def test_outside_of_its_training_a_model_warns_once_for_each_reason():
-    model = shaken(SMALL, Task(2, Real(), (0.0, 1.0)), ModelCard(trained_context=(1, 6)))
+def test_outside_of_its_training_a_model_warns_of_each_limit_that_is_passed():
+    model = shaken(SMALL, Problem(2, Real(), (0.0, 1.0), target_range=(-9.0, 9.0)), ModelCard(trained_context=(1, 6)))
     context_x, context_y, query_x = questions()
     with pytest.warns(OutsideTrainingWarning, match="1 to 6 points and is asked about 7") as first:
         posterior = model.condition(context_x, context_y)
     assert len(first) == 1
-    with pytest.warns(OutsideTrainingWarning, match=r"inputs in \[0, 1\]"):
-        posterior.predict(query_x + 2)
-    model.condition(context_x, context_y).predict(query_x + 2)  # warnings are errors here: a second one would raise
+    for shift in (2, 3):  # the same limit, passed by more
+        with pytest.warns(OutsideTrainingWarning, match=rf"inputs in \[0, 1\] and is asked about \[{shift}"):
+            posterior.predict(query_x + shift)
+    few_x, few_y = context_x[:, :5], context_y[:, :5]
+    model.condition(few_x, few_y)  # warnings are errors here
+    with pytest.warns(OutsideTrainingWarning, match=r"targets in \[-9, 9\] and is given \[.*Check the units of y"):
+        model.condition(few_x, 100 * few_y)
+
+
+def test_normal_inputs_far_from_all_that_training_showed_are_warned_of():
+    model = shaken(NetworkSettings(width=32, layers=2), Problem(2, Real(), columns=Columns(mean=1.0, scale=2.0)))
+    context_x, context_y, query_x = questions()
+    posterior = model.condition(context_x, context_y)
+    with pytest.warns(OutsideTrainingWarning, match=r"inputs in \[-13, 13\] and is asked about"):
+        posterior.predict(20 * query_x + 13)
+
+
+def test_a_class_much_rarer_than_in_training_is_warned_of():
+    model = shaken(NetworkSettings(width=32, layers=2), Problem(2, Classes(2), rarest_share=0.35))
+    x = torch.rand(200, 2)
+    model.condition(x[:6], torch.tensor([1, 0, 0, 0, 0, 0]))  # chance, in so few
+    model.condition(x, torch.arange(200) % 3 == 0)
+    with pytest.warns(OutsideTrainingWarning, match="rarest class has a share of 35% or more and is given one of 4.0%"):
+        model.condition(x, torch.arange(200) < 8)
+
+
+@pytest.mark.parametrize("size", [1e20, 1e38])
+def test_values_that_overflow_inside_are_refused_not_answered_by_nan(size: float):
+    model = load("gp-rbf-1d")
+    x, y = torch.rand(20, 1), torch.randn(20)
+    with (
+        pytest.warns(OutsideTrainingWarning, match="Check the units of y"),
+        pytest.raises(InputError, match="overflow"),
+    ):
+        model.condition(x, size * y).predict(x)
 
 
 def test_fourier_features_need_a_known_range():
     with pytest.raises(InputError, match="needs inputs of a known range"):
-        PFN(NetworkSettings(encoder=FourierEncoder()), Task(1, Real()))
+        PFN(NetworkSettings(encoder=FourierEncoder()), Problem(1, Real()))
 
 
 def test_a_width_that_heads_do_not_divide_is_refused():
@@ -259,7 +293,7 @@ def test_a_width_that_heads_do_not_divide_is_refused():
 def test_loops_go_through_the_same_layers_again():
     once = NetworkSettings(width=32, layers=4, heads=2, feedforward=48)
     twice = NetworkSettings(width=32, layers=2, heads=2, feedforward=48, loops=2)
-    looped, deep = (shaken(settings, Task(2, Real(), (0.0, 1.0))) for settings in (twice, once))
+    looped, deep = (shaken(settings, Problem(2, Real(), (0.0, 1.0))) for settings in (twice, once))
     weights = looped.state_dict()
     copies = {name.replace(f".blocks.{i}.", f".blocks.{i + 2}."): weights[name] for name in weights for i in range(2)}
     deep.load_state_dict(weights | copies)
@@ -268,7 +302,7 @@ def test_loops_go_through_the_same_layers_again():
 
 def test_attention_that_is_scaled_by_log_n_starts_as_plain_attention():
     plain, scaled = (
-        PFN(NetworkSettings(width=32, layers=2, query_scale=scale), Task(2, Real(), (0.0, 1.0))).double().finished()
+        PFN(NetworkSettings(width=32, layers=2, query_scale=scale), Problem(2, Real(), (0.0, 1.0))).double().finished()
         for scale in ("fixed", "log-n")
     )
     slopes = {name: value for name, value in scaled.state_dict().items() if name.endswith("slope")}
@@ -291,7 +325,7 @@ def test_the_log_of_the_context_size_sharpens_attention():
 
 def test_every_weight_that_learns_has_a_gradient(model: PFN):
     """What several processes need: they wait for the gradient of each weight."""
-    network = PFN(model.settings, model.task, target_sample=torch.randn(4, 50))
+    network = PFN(model.settings, model.problem, target_sample=torch.randn(4, 50))
     network.loss(GaussianProcess(num_features=2).sample(3, 9).split(5)).sum().backward()
     learned = {name: weight for name, weight in network.named_parameters() if weight.requires_grad}
     assert all(weight.grad is not None for weight in learned.values())

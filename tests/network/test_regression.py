@@ -4,7 +4,7 @@ import torch
 import priorfit as pf
 from priorfit.data import Real
 from priorfit.errors import InputError
-from priorfit.network import PFN, NetworkSettings, NormalHead, Regression, Task
+from priorfit.network import PFN, NetworkSettings, NormalHead, Problem, Regression
 from priorfit.network.embedding import FourierEncoder
 from priorfit.network.regression import RealRegression
 from priorfit.seeding import seeded
@@ -18,7 +18,7 @@ def layer(heads: int = 2, features: int = 6) -> RealRegression:
 
 def network_of(settings: NetworkSettings) -> PFN:
     with seeded(0):
-        return PFN(settings, Task(1, Real(), (0.0, 1.0)), target_sample=torch.randn(4, 50))
+        return PFN(settings, Problem(1, Real(), (0.0, 1.0)), target_sample=torch.randn(4, 50))
 
 
 def test_the_guess_of_one_head_is_its_predictive():
@@ -78,7 +78,7 @@ def test_a_network_with_a_regression_soon_beats_one_without():
 
 def test_features_can_be_linear_in_the_encoded_inputs():
     settings = NetworkSettings(width=16, layers=1, heads=2, feedforward=16, regression=Regression(3, 2, hidden=0))
-    model = PFN(settings, Task(1, Real(), (0.0, 1.0)))
+    model = PFN(settings, Problem(1, Real(), (0.0, 1.0)))
     assert isinstance(model.regression, RealRegression)
     assert model.regression.phi(torch.rand(4, 5, 1)).shape == (4, 2, 5, 3)
     assert model.condition(torch.rand(4, 5, 1), torch.randn(4, 5)).predict(torch.rand(4, 2, 1)).batch_shape == (4, 2)
@@ -95,7 +95,7 @@ def test_impossible_settings_are_refused():
 
 def test_a_saved_network_with_a_regression_comes_back(tmp_path):
     settings = NetworkSettings(width=16, layers=1, heads=2, head=NormalHead(), regression=Regression(8, 2, 16))
-    model = PFN(settings, Task(1, Real(), (0.0, 1.0))).finished()
+    model = PFN(settings, Problem(1, Real(), (0.0, 1.0))).finished()
     model.save(tmp_path / "model")
     x, y, query = torch.rand(2, 5, 1), torch.randn(2, 5), torch.rand(2, 3, 1)
     before, after = (each.condition(x, y).predict(query) for each in (model, pf.load(tmp_path / "model")))
@@ -112,7 +112,7 @@ def test_the_evidence_is_part_of_the_loss_where_the_settings_ask_for_it():
     )
     assert plain.regression is not None
     units = plain.scaling(batch.context_y)
-    solution, _ = plain.regression.remember(batch.context_x, units.inward(batch.context_y))
+    solution, _ = plain.regression.remember(batch.context_x, units.to_model(batch.context_y))
     evidence = solution.log_evidence.exp().mean(1).log()  # of a mixture of two heads
     difference = weighted.loss(batch) - plain.loss(batch)
     torch.testing.assert_close(difference, (-0.5 * evidence / 6).float()[:, None].expand(3, 3))

@@ -6,7 +6,7 @@ from tiny_recipes import tiny_recipe
 
 from priorfit.baselines import AttentiveNeuralProcess, NeuralProcessSettings
 from priorfit.data import Real
-from priorfit.network import PFN, ModelCard, NetworkSettings, Task
+from priorfit.network import PFN, ModelCard, NetworkSettings, Problem
 from priorfit.training import Interrupted, RunOptions
 from priorfit.training.trainer import Trainer
 
@@ -67,5 +67,5 @@ def test_the_time_of_training_includes_that_of_the_models_before():
 
     first = {"steps": 10, "datasets": 80, "seconds": 4.0, "threads": 1}
     second = {"steps": 5, "datasets": 40, "seconds": 2.5, "threads": 2, "started_from": {"training": first}}
-    model = PFN(NetworkSettings(width=8, layers=1, heads=1), Task(1, Real()), ModelCard(training=second))
+    model = PFN(NetworkSettings(width=8, layers=1, heads=1), Problem(1, Real()), ModelCard(training=second))
     assert training_of(model) == {"steps": 15, "datasets": 120, "seconds": 6.5, "threads": 2}

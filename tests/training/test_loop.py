@@ -184,7 +184,7 @@ def test_training_can_start_from_a_models_weights():
     assert model.card.training["started_from"]["training"] == first.card.training
     for name, value in first.state_dict().items():
         torch.testing.assert_close(model.state_dict()[name], value, atol=1e-6, rtol=1e-6)
-    with pytest.raises(TrainingError, match="same network settings and task"):
+    with pytest.raises(TrainingError, match="same network settings and problem"):
         train(tiny_recipe(num_points=9, prior=tiny_recipe().prior.__class__(num_features=2)), start=first)
 
 

@@ -12,12 +12,15 @@ from priorfit.baselines.neural_process_settings import NeuralProcessSettings
 from priorfit.data import Batch, Classes
 from priorfit.distributions import NormalMixture
 from priorfit.errors import CheckpointError, InputError
-from priorfit.network import Model, ModelCard, Task
+from priorfit.network import Model, ModelCard, Problem
 from priorfit.network.embedding import target_encoder
-from priorfit.network.questions import check_queries, checked_context
-from priorfit.network.scaling import scaling_for
+from priorfit.network.limits import warn_of_context, warn_of_inputs
+from priorfit.network.reading import Reading, reading_of
 from priorfit.network.storage import read_model
+from priorfit.network.units import scaling_for
+from priorfit.network.validation import checked_context, checked_queries, readable
 from priorfit.seeding import seeded
+from priorfit.values import Values
 
 QUERIES_AT_ONCE = 1024
 LOG_SCALE_RANGE = (-7.0, 3.0)
@@ -33,7 +36,7 @@ class AttentiveNeuralProcess(Model):
     ``network`` is a `NeuralProcessSettings`; it learns from drawn targets alone.
 
     >>> from priorfit.data import Real
-    >>> process = AttentiveNeuralProcess(NeuralProcessSettings(width=16, heads=2), Task(1, Real(), (0.0, 1.0)))
+    >>> process = AttentiveNeuralProcess(NeuralProcessSettings(width=16, heads=2), Problem(1, Real(), (0.0, 1.0)))
     >>> posterior = process.finished().condition(torch.rand(8, 20, 1), torch.randn(8, 20))
     >>> posterior.predict(torch.rand(8, 5, 1)).mean.shape
     torch.Size([8, 5])
@@ -42,18 +45,18 @@ class AttentiveNeuralProcess(Model):
     def __init__(
         self,
         settings: NeuralProcessSettings,
-        task: Task,
+        problem: Problem,
         card: ModelCard | None = None,
         target_sample: Num[Tensor, "batch points"] | None = None,
     ) -> None:
         """Build a process before training; ``target_sample`` holds targets of the prior, for their units."""
-        super().__init__(settings, task, card)
+        super().__init__(settings, problem, card)
         self.num_latents, width = settings.num_latents, settings.width
-        self.input_encoder = settings.encoder.build(task.num_features, width, task.input_range)
-        self.target_encoder = target_encoder(task.outcome, width)
+        self.input_encoder = settings.encoder.build(problem.num_features, width, problem.input_range)
+        self.target_encoder = target_encoder(problem.outcome, width)
         self.deterministic, self.latent = DeterministicPath(settings), LatentPath(settings)
-        self.decoder = perceptron(3 * width, width, num_outputs(task), settings.layers + 1)
-        self.scaling = scaling_for(task.outcome, "prior")
+        self.decoder = perceptron(3 * width, width, num_outputs(problem), settings.layers + 1)
+        self.scaling = scaling_for(problem.outcome, "prior")
         if target_sample is not None:
             self.scaling.calibrate(target_sample)
 
@@ -68,12 +71,12 @@ class AttentiveNeuralProcess(Model):
             raise InputError('an attentive neural process learns from drawn targets: set targets="sampled".')
         units = self.scaling(batch.context_y)
         inputs, query_inputs = self.input_encoder(batch.context_x), self.input_encoder(batch.query_x)
-        context = inputs + self.target_encoder(units.inward(batch.context_y))
-        query_y = units.inward(batch.query_y)
+        context = inputs + self.target_encoder(units.to_model(batch.context_y))
+        query_y = units.to_model(batch.query_y)
         everything = torch.cat([context, query_inputs + self.target_encoder(query_y)], dim=1)
         before, after = self.latent(context), self.latent(everything)
         found = self.deterministic(query_inputs, inputs, context)
-        ppd = likelihood(self.decoded(query_inputs, found, after.rsample()[:, None]), self.task)
+        ppd = likelihood(self.decoded(query_inputs, found, after.rsample()[:, None]), self.problem)
         divergence = kl_divergence(after, before).sum(-1, keepdim=True) / query_y.shape[1]  # (batch, 1)
         return units.log_scale - ppd.log_prob(query_y) + divergence
 
@@ -86,26 +89,26 @@ class AttentiveNeuralProcess(Model):
         """The numbers of each query's distribution under given latents."""
         return self.decoder(torch.cat([query_inputs, found, latent.expand_as(found)], dim=-1))
 
-    def condition(
-        self, context_x: Num[Tensor, "*batch context features"], context_y: Num[Tensor, "*batch context"]
-    ) -> "NeuralProcessPosterior":
+    def condition(self, context_x: Values, context_y: Values) -> "NeuralProcessPosterior":
         """See `Predictor.condition`; the latents are drawn here."""
-        checked_context(context_x, context_y, self.task)
-        count = context_x.shape[:-2].numel()
-        flat_y = context_y.to(self.dtype).reshape(count, context_y.shape[-1])
-        inputs = self.input_encoder(context_x.to(self.dtype).reshape(count, *context_x.shape[-2:]))
-        pairs = inputs + self.target_encoder(self.scaling(flat_y).inward(flat_y))
+        x, y = checked_context(context_x, context_y, self.problem)
+        reading, weight = reading_of(x, y, self.problem), next(self.parameters())
+        flat_x = readable(reading.inputs(x), weight, "context_x")
+        flat_y = readable(reading.targets(y), weight, "context_y")
+        warn_of_context(flat_x, flat_y, self.problem, self.card)
+        inputs = self.input_encoder(flat_x)
+        pairs = inputs + self.target_encoder(self.scaling(flat_y).to_model(flat_y))
         belief = self.latent(pairs)
         with seeded(0):
             white = torch.randn(self.num_latents, 1, belief.loc.shape[-1]).to(belief.loc)
         latents = belief.loc + belief.scale * white  # (latents, batch, width)
-        return NeuralProcessPosterior(self, inputs, pairs, latents[:, :, None], context_x.shape[:-2])
+        return NeuralProcessPosterior(self, inputs, pairs, latents[:, :, None], reading)
 
     @classmethod
     def load(cls, path: str | Path) -> "AttentiveNeuralProcess":
         """Read a folder that `save` wrote; runs no code from it."""
-        settings, task, card, weights = read_model(Path(path), NeuralProcessSettings)
-        process = cls(settings, task, card)
+        settings, problem, card, weights = read_model(Path(path), NeuralProcessSettings)
+        process = cls(settings, problem, card)
         try:
             process.load_state_dict(weights)
         except RuntimeError as error:
@@ -122,20 +125,21 @@ class NeuralProcessPosterior:
         inputs: Float[Tensor, "batch context width"],
         pairs: Float[Tensor, "batch context width"],
         latents: Float[Tensor, "latents batch 1 width"],
-        batch_shape: torch.Size,
+        reading: Reading,
     ) -> None:
         self._process, self._inputs, self._pairs, self._latents = process, inputs, pairs, latents
-        self._batch_shape = batch_shape
+        self._reading = reading
 
-    def predict(self, query_x: Num[Tensor, "*batch query features"]) -> Distribution:
+    def predict(self, query_x: Values) -> Distribution:
         """The mixture over the latents, for each query."""
-        process = self._process
-        check_queries(query_x, self._batch_shape, process.task)
-        flat = query_x.to(process.dtype).reshape(len(self._pairs), *query_x.shape[-2:])
+        process, reading = self._process, self._reading
+        x = checked_queries(query_x, reading.batch_shape, reading.num_columns, process.problem)
+        flat = readable(reading.inputs(x), next(process.parameters()), "query_x")
+        warn_of_inputs(flat, process.problem)
         outputs = torch.cat([self._outputs(chunk) for chunk in flat.split(QUERIES_AT_ONCE, dim=1)], dim=2)
-        outputs = outputs.reshape(len(self._latents), *query_x.shape[:-1], outputs.shape[-1])
-        units = process.scaling(outputs.new_zeros(len(flat), 0)).reshape(*self._batch_shape)
-        return units.outward(mixture(likelihood(outputs, process.task)))
+        outputs = outputs.reshape(len(self._latents), *x.shape[:-1], outputs.shape[-1])
+        units = process.scaling(outputs.new_zeros(len(flat), 0))
+        return reading.to_user(mixture(likelihood(outputs, process.problem)), units)
 
     def _outputs(self, query_x: Float[Tensor, "batch query features"]) -> Float[Tensor, "latents batch query outputs"]:
         process, count = self._process, len(self._latents)
@@ -144,14 +148,14 @@ class NeuralProcessPosterior:
         return process.decoded(inputs.expand(count, -1, -1, -1), found.expand(count, -1, -1, -1), self._latents)
 
 
-def num_outputs(task: Task) -> int:
+def num_outputs(problem: Problem) -> int:
     """How many numbers describe one query's distribution."""
-    return task.outcome.count if isinstance(task.outcome, Classes) else 2
+    return problem.outcome.count if isinstance(problem.outcome, Classes) else 2
 
 
-def likelihood(outputs: Float[Tensor, "*batch outputs"], task: Task) -> Normal | Categorical:
+def likelihood(outputs: Float[Tensor, "*batch outputs"], problem: Problem) -> Normal | Categorical:
     """The distribution of y under one latent, in the network's units."""
-    if isinstance(task.outcome, Classes):
+    if isinstance(problem.outcome, Classes):
         return Categorical(logits=outputs, validate_args=False)
     return Normal(outputs[..., 0], outputs[..., 1].clamp(*LOG_SCALE_RANGE).exp(), validate_args=False)
 

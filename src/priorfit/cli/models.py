@@ -8,7 +8,7 @@ from priorfit.zoo import load, names
 
 def models() -> None:
     """List the released models."""
-    headers = ("prior", "features", "context", "weights", "datasets")
+    headers = ("prior", "columns", "context", "weights", "datasets")
     table = Table(Column("model", no_wrap=True), *headers, box=None, header_style="bold")  # no name is cut
     for name in names():
         model = load(name)
@@ -16,7 +16,7 @@ def models() -> None:
         table.add_row(
             name,
             str(model.card.prior.get("type", "?")),
-            str(model.task.num_features),
+            model.problem.takes.removesuffix("s").removesuffix(" column"),
             "?" if trained is None else f"{trained[0]} to {trained[1]}",
             f"{sum(weight.numel() for weight in model.parameters()):,}",
             f"{model.card.trained_in_all('datasets'):,}",

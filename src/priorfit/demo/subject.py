@@ -107,19 +107,19 @@ def subjects(choice: str | Path | None = None) -> list[Subject]:
 
 def is_shown(model: PFN) -> bool:
     """Whether the page can show a model: one feature, real targets."""
-    return model.task.num_features == 1 and isinstance(model.task.outcome, Real)
+    return model.problem.num_features == 1 and isinstance(model.problem.outcome, Real)
 
 
 def subject_of(name: str, model: PFN) -> Subject:
     """The model, its window and its reference."""
     if not is_shown(model):
-        outcome = model.task.outcome
+        outcome = model.problem.outcome
         targets = f"{outcome.count} classes" if isinstance(outcome, Classes) else "real"
         raise InputError(
-            f"the demo shows models of one feature and real targets; {name} has {model.task.num_features} feature(s) "
+            f"the demo shows models of one feature and real targets; {name} takes {model.problem.takes} "
             f"and its targets are {targets}. Choose one of: {', '.join(shown_names())}."
         )
-    x_range = model.task.input_range or UNKNOWN_RANGE
+    x_range = model.problem.input_range or UNKNOWN_RANGE
     return Subject(name, model, x_range, values_of(model, x_range), reference_for(prior_of(model)))
 
 

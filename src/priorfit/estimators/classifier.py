@@ -4,15 +4,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Shaped
+from jaxtyping import Float, Int, Shaped
 from torch.distributions import Categorical, Distribution
 
 from priorfit.data import Classes
 from priorfit.distributions.class_probabilities import class_log_probs, class_probs
 from priorfit.errors import InputError
-from priorfit.estimators.estimator import PFNEstimator, Table, Target, conditioned
-from priorfit.estimators.excess import ExcessFeatures, ExcessRows, explained_by_classes
+from priorfit.estimators.estimator import PFNEstimator, Table, Target
 from priorfit.estimators.models import BINARY, num_classes
+from priorfit.estimators.too_many import TooManyColumns, TooManyRows, explained_by_classes
 from priorfit.extras import needs_extra
 from priorfit.network import PFN
 
@@ -25,16 +25,17 @@ with needs_extra("sklearn"):
 class PFNClassifier(ClassifierMixin, PFNEstimator):
     """Classification by a PFN, as a scikit-learn estimator.
 
-    Labels may be numbers or text; sorted, they are the model's classes 0, 1, ... Where the training rows have fewer
-    classes than the model knows, the probabilities are those given that the class is one of them. A model with free
-    units sees columns in units of the training rows; one with fixed units sees the numbers as they are.
+    Labels may be numbers or text. Whole numbers that are classes of the model, 0 ... K - 1, stay what they are; other
+    labels, sorted, are its classes 0, 1, ... Where the training rows have fewer classes than the model knows, the
+    probabilities are those given that the class is one of them. A model with free units sees columns in units of the
+    training rows; one with fixed units sees the numbers as they are.
 
     Args:
         model: The name of a released model, the folder of a saved one, or a `PFN`; by default one for two classes and
             tables of up to ten columns and 200 rows.
-        excess_rows: With more training rows than the model was trained for: ``"error"``, ``"subsample"`` takes a
+        too_many_rows: With more training rows than the model was trained for: ``"error"``, ``"subsample"`` takes a
             random part of them with some of each class, ``"use_all"`` takes all and warns.
-        excess_features: With more columns than the model takes: ``"error"``, or ``"select"`` takes those with the
+        too_many_columns: With more columns than the model takes: ``"error"``, or ``"select"`` takes those with the
             largest share of variance between the classes of the training rows.
         random_state: Decides the random part.
 
@@ -48,18 +49,19 @@ class PFNClassifier(ClassifierMixin, PFNEstimator):
     """
 
     classes_: Shaped[np.ndarray, " classes"]
+    codes_: Int[np.ndarray, " classes"]
 
     def __init__(
         self,
         model: str | Path | PFN = BINARY,
         *,
-        excess_rows: ExcessRows = "error",
-        excess_features: ExcessFeatures = "error",
+        too_many_rows: TooManyRows = "error",
+        too_many_columns: TooManyColumns = "error",
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.model = model
-        self.excess_rows = excess_rows
-        self.excess_features = excess_features
+        self.too_many_rows = too_many_rows
+        self.too_many_columns = too_many_columns
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> "PFNClassifier":
@@ -71,9 +73,9 @@ class PFNClassifier(ClassifierMixin, PFNEstimator):
         check_number(len(classes), known_classes(model))
         rows = self._context_rows(model, len(x), labels)
         x, labels = x[rows], labels[rows]
-        columns = self._columns(model, x, labels)
-        self.posterior_ = conditioned(model, columns, x, labels)
-        self.model_, self.rows_, self.columns_, self.classes_ = model, rows, columns, classes
+        codes = class_codes(classes, known_classes(model))
+        self._condition(model, x, codes[labels])
+        self.rows_, self.classes_, self.codes_ = rows, classes, codes
         return self
 
     def predict_distribution(self, X: Any) -> Distribution:
@@ -81,7 +83,7 @@ class PFNClassifier(ClassifierMixin, PFNEstimator):
         ppd = self._answer(X)
         if len(self.classes_) == known_classes(self.model_):
             return ppd
-        return Categorical(logits=class_log_probs(ppd)[..., : len(self.classes_)], validate_args=False)
+        return Categorical(logits=class_log_probs(ppd)[..., self.codes_], validate_args=False)
 
     def predict_proba(self, X: Any) -> Float[np.ndarray, "rows classes"]:
         """The probability of each class, in the order of ``classes_``."""
@@ -103,8 +105,19 @@ class PFNClassifier(ClassifierMixin, PFNEstimator):
 
 def known_classes(model: PFN) -> int:
     """How many classes a model knows."""
-    assert isinstance(model.task.outcome, Classes)
-    return model.task.outcome.count
+    assert isinstance(model.problem.outcome, Classes)
+    return model.problem.outcome.count
+
+
+def class_codes(classes: Shaped[np.ndarray, " classes"], known: int) -> Int[np.ndarray, " classes"]:
+    """The model's number of each label: the label itself where all are numbers of the model, else its rank.
+
+    >>> class_codes(np.array([0, 2]), known=3), class_codes(np.array(["no", "yes"]), known=3)
+    (array([0, 2]), array([0, 1]))
+    """
+    if classes.dtype.kind in "biuf" and np.isin(classes, np.arange(known)).all():
+        return classes.astype(np.int64)
+    return np.arange(len(classes))
 
 
 def check_number(found: int, known: int) -> None:

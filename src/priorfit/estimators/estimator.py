@@ -10,11 +10,8 @@ from torch.distributions import Distribution
 
 from priorfit.data import Classes, Real
 from priorfit.errors import InputError
-from priorfit.estimators.columns import ColumnMap, as_numbers
-from priorfit.estimators.excess import ExcessFeatures, ExcessRows, Labels, check_choice, kept_features, kept_rows
 from priorfit.estimators.models import loaded
-from priorfit.estimators.trained_inputs import trained_inputs
-from priorfit.estimators.units import column_units
+from priorfit.estimators.too_many import Labels, TooManyColumns, TooManyRows, check_choice, kept_columns, kept_rows
 from priorfit.extras import needs_extra
 from priorfit.network import PFN
 from priorfit.network.posterior import PFNPosterior
@@ -35,18 +32,18 @@ class PFNEstimator(BaseEstimator, ABC):
         model_: The network.
         posterior_: The network, conditioned on the training rows.
         rows_: Which training rows it saw.
-        columns_: How columns of a table become inputs of the network, and which do.
+        columns_: Which columns it sees.
     """
 
     model: object
-    excess_rows: ExcessRows
-    excess_features: ExcessFeatures
+    too_many_rows: TooManyRows
+    too_many_columns: TooManyColumns
     random_state: object
 
     model_: PFN
     posterior_: PFNPosterior
     rows_: Int[np.ndarray, " kept"]
-    columns_: ColumnMap
+    columns_: Int[np.ndarray, " used"]
 
     @abstractmethod
     def _explained(self, x: Table, y: Target) -> Float[np.ndarray, " features"]:
@@ -54,14 +51,14 @@ class PFNEstimator(BaseEstimator, ABC):
 
     def _loaded(self, kind: type[Real] | type[Classes]) -> PFN:
         """The model, if its targets are of this kind, and all other arguments of the constructor checked."""
-        check_choice("excess_rows", self.excess_rows, ExcessRows)
-        check_choice("excess_features", self.excess_features, ExcessFeatures)
+        check_choice("too_many_rows", self.too_many_rows, TooManyRows)
+        check_choice("too_many_columns", self.too_many_columns, TooManyColumns)
         model = loaded(self.model)
-        if not isinstance(model.task.outcome, kind):
+        if not isinstance(model.problem.outcome, kind):
             needed, other = ("classes", "PFNRegressor") if kind is Classes else ("real targets", "PFNClassifier")
             raise InputError(
                 f"{type(self).__name__} needs a model over {needed}; {model.card.name!r} was trained on "
-                f"{model.task.outcome}. Use {other}, or another model."
+                f"{model.problem.outcome}. Use {other}, or another model."
             )
         return model
 
@@ -79,25 +76,18 @@ class PFNEstimator(BaseEstimator, ABC):
 
     def _context_rows(self, model: PFN, num_rows: int, labels: Labels) -> Int[np.ndarray, " kept"]:
         generator = check_random_state(self.random_state)
-        return kept_rows(num_rows, model.card, self.excess_rows, labels, generator)
+        return kept_rows(num_rows, model.card, self.too_many_rows, labels, generator)
 
-    def _columns(self, model: PFN, x: Table, y: Target) -> ColumnMap:
-        """How columns are shown to the network, from the rows of the context."""
-        trained = trained_inputs(model)
-        features = kept_features(x.shape[1], trained, self.excess_features, lambda: self._explained(x, y))
-        is_free = model.card.units == "free"
-        units = column_units(x[:, features].astype(np.float64), trained) if is_free else None
-        return ColumnMap(features, units, trained.most_features)
+    def _condition(self, model: PFN, x: Table, y: Target) -> None:
+        """Condition the model on the rows of the context, in the user's units."""
+        columns = kept_columns(x.shape[1], model.problem, self.too_many_columns, lambda: self._explained(x, y))
+        with torch.no_grad():
+            self.posterior_ = model.condition(x[:, columns], y)
+        self.model_, self.columns_ = model, columns
 
     def _answer(self, X: Any) -> Distribution:
-        """What the network says about rows, in its units."""
+        """What the network says about rows, in the user's units."""
         check_is_fitted(self, "posterior_")
         x = self._validated(X, reset=False)
         with torch.no_grad():
-            return self.posterior_.predict(self.columns_(x, self.model_))
-
-
-def conditioned(model: PFN, columns: ColumnMap, x: Table, y: Target) -> PFNPosterior:
-    """The network after it has seen a context; ``y`` is in its units."""
-    with torch.no_grad():
-        return model.condition(columns(x, model), as_numbers(y, model, "y"))
+            return self.posterior_.predict(x[:, self.columns_])

@@ -8,6 +8,7 @@ from priorfit.checkpoint import load_folder
 from priorfit.data import Classes
 from priorfit.errors import InputError, PriorfitError, UnknownModelError
 from priorfit.network import PFN
+from priorfit.network.storage import problem_in
 from priorfit.zoo import load
 from priorfit.zoo.catalogue import FOLDER, names
 
@@ -51,10 +52,10 @@ def as_name(model: object) -> str | Path:
 def num_classes(model: object) -> int | None:
     """How many classes a model knows, without loading its weights; None where there is no such model."""
     if isinstance(model, PFN):
-        return model.task.outcome.count if isinstance(model.task.outcome, Classes) else None
+        return model.problem.outcome.count if isinstance(model.problem.outcome, Classes) else None
     try:
         name = as_name(model)
         _, config = load_folder(FOLDER / name if str(name) in names() else name, groups=())
     except PriorfitError:  # a tag of an estimator must not fail; `fit` says what is wrong
         return None
-    return config.get("task", {}).get("outcome", {}).get("count")
+    return problem_in(config).get("outcome", {}).get("count")

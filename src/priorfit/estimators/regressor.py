@@ -11,13 +11,10 @@ from torch import Tensor
 from torch.distributions import Distribution
 
 from priorfit.data import Real
-from priorfit.distributions import affine
-from priorfit.distributions.double import in_double
 from priorfit.errors import InputError
-from priorfit.estimators.estimator import PFNEstimator, Table, Target, conditioned
-from priorfit.estimators.excess import ExcessFeatures, ExcessRows, explained_by_line
+from priorfit.estimators.estimator import PFNEstimator, Table, Target
 from priorfit.estimators.models import REGRESSION
-from priorfit.estimators.units import target_units
+from priorfit.estimators.too_many import TooManyColumns, TooManyRows, explained_by_line
 from priorfit.extras import needs_extra
 from priorfit.network import PFN
 
@@ -30,16 +27,16 @@ PerRow = Float[np.ndarray, " rows"]
 class PFNRegressor(RegressorMixin, PFNEstimator):
     """Regression by a PFN, as a scikit-learn estimator.
 
-    A model with free units sees targets with the mean and standard deviation of the training rows taken out, and
-    columns likewise; its distribution is mapped back exactly, in float64. A model with fixed units gets the numbers
-    as they are: the answer is that of ``model.condition(X, y)``.
+    The answer is that of ``model.condition(X, y)``: a model with free units sees targets with the mean and standard
+    deviation of the training rows taken out, and columns likewise, and its distribution is mapped back exactly, in
+    float64; a model with fixed units gets the numbers as they are.
 
     Args:
         model: The name of a released model, the folder of a saved one, or a `PFN`; by default one for tables of up to
             ten columns and 200 rows.
-        excess_rows: With more training rows than the model was trained for: ``"error"``, ``"subsample"`` takes a
+        too_many_rows: With more training rows than the model was trained for: ``"error"``, ``"subsample"`` takes a
             random part of them, ``"use_all"`` takes all and warns.
-        excess_features: With more columns than the model takes: ``"error"``, or ``"select"`` takes those with the
+        too_many_columns: With more columns than the model takes: ``"error"``, or ``"select"`` takes those with the
             largest squared correlation with y in the training rows.
         random_state: Decides the random part.
 
@@ -50,20 +47,17 @@ class PFNRegressor(RegressorMixin, PFNEstimator):
     ((20,), (20,), (20, 2))
     """
 
-    target_shift_: float
-    target_scale_: float
-
     def __init__(
         self,
         model: str | Path | PFN = REGRESSION,
         *,
-        excess_rows: ExcessRows = "error",
-        excess_features: ExcessFeatures = "error",
+        too_many_rows: TooManyRows = "error",
+        too_many_columns: TooManyColumns = "error",
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.model = model
-        self.excess_rows = excess_rows
-        self.excess_features = excess_features
+        self.too_many_rows = too_many_rows
+        self.too_many_columns = too_many_columns
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> "PFNRegressor":
@@ -72,19 +66,13 @@ class PFNRegressor(RegressorMixin, PFNEstimator):
         model = self._loaded(Real)
         rows = self._context_rows(model, len(x), labels=None)
         x, y = x[rows], y[rows].astype(np.float64)
-        columns = self._columns(model, x, y)
-        shift, scale = target_units(y) if model.card.units == "free" else (0.0, 1.0)
-        self.posterior_ = conditioned(model, columns, x, (y - shift) / scale)
-        self.model_, self.rows_, self.columns_ = model, rows, columns
-        self.target_shift_, self.target_scale_ = shift, scale
+        self._condition(model, x, y)
+        self.rows_ = rows
         return self
 
     def predict_distribution(self, X: Any) -> Distribution:
         """The posterior predictive of each row, in the units of y: a torch ``Distribution`` of shape ``(rows,)``."""
-        ppd = self._answer(X)
-        if self.model_.card.units == "fixed":
-            return ppd
-        return affine(in_double(ppd), self.target_scale_, self.target_shift_)
+        return self._answer(X)
 
     def predict(self, X: Any, return_std: bool = False) -> PerRow | tuple[PerRow, PerRow]:
         """The mean of each row's distribution, and its standard deviation if asked for."""

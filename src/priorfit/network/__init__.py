@@ -14,7 +14,8 @@ from priorfit.network.model import Model as Model
 from priorfit.network.pfn import PFN as PFN
 from priorfit.network.pfn import load_pfn as load_pfn
 from priorfit.network.polynomials import PolynomialEncoder as PolynomialEncoder
+from priorfit.network.problem import Columns as Columns
+from priorfit.network.problem import Problem as Problem
 from priorfit.network.regression import Regression as Regression
 from priorfit.network.settings import NetworkSettings as NetworkSettings
-from priorfit.network.settings import Task as Task
 from priorfit.network.storage import NETWORK_TYPES as NETWORK_TYPES

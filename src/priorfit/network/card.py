@@ -13,8 +13,6 @@ class ModelCard:
     """The prior's description; a user's own function comes back as its name and text, never as code."""
     trained_context: tuple[int, int] | None = None
     """The smallest and the largest context of training."""
-    units: Literal["fixed", "free"] = "fixed"
-    """Whether estimators may rescale y ("free": the prior is scale-free)."""
     recipe: dict[str, Any] = field(default_factory=dict)
     training: dict[str, Any] = field(default_factory=dict)
     """Steps, datasets, seconds, seed, targets, machine."""

@@ -1,6 +1,5 @@
 """The Prior-Data Fitted Network: context and queries in, predictive distributions out."""
 
-import warnings
 from pathlib import Path
 
 import torch
@@ -8,26 +7,30 @@ from jaxtyping import Float, Num
 from torch import Tensor, nn
 
 from priorfit.data import Batch
-from priorfit.errors import CheckpointError, OutsideTrainingWarning
+from priorfit.errors import CheckpointError
 from priorfit.network.card import ModelCard
 from priorfit.network.embedding import target_encoder
 from priorfit.network.front import regression_and_head
+from priorfit.network.limits import warn_of_context
 from priorfit.network.model import Model
 from priorfit.network.positions import POSITIONS
 from priorfit.network.posterior import Memory, PFNPosterior
-from priorfit.network.questions import checked_context
-from priorfit.network.scaling import scaling_for
-from priorfit.network.settings import NetworkSettings, Task
+from priorfit.network.problem import Problem
+from priorfit.network.reading import reading_of
+from priorfit.network.settings import NetworkSettings
 from priorfit.network.solutions import Remembered
 from priorfit.network.storage import read_model
 from priorfit.network.transformer import Transformer
+from priorfit.network.units import scaling_for
+from priorfit.network.validation import checked_context, readable
+from priorfit.values import Values
 
 
 class PFN(Model):
     """A transformer fitted to a prior; a `Predictor`.
 
     >>> from priorfit.data import Real
-    >>> model = PFN(NetworkSettings(width=32, layers=2), Task(1, Real(), (0.0, 1.0)))
+    >>> model = PFN(NetworkSettings(width=32, layers=2), Problem(1, Real(), (0.0, 1.0)))
     >>> posterior = model.condition(torch.rand(8, 20, 1), torch.randn(8, 20))
     >>> ppd = posterior.predict(torch.rand(8, 5, 1))
     >>> ppd.batch_shape, ppd.mean.shape
@@ -37,29 +40,28 @@ class PFN(Model):
     def __init__(
         self,
         settings: NetworkSettings,
-        task: Task,
+        problem: Problem,
         card: ModelCard | None = None,
         target_sample: Num[Tensor, "batch points"] | None = None,
     ) -> None:
         """Build a network before training; ``target_sample`` holds targets of the prior, for units and buckets."""
-        super().__init__(settings, task, card)
+        super().__init__(settings, problem, card)
         self.settings = settings
         width = settings.width
-        self.input_encoder = settings.encoder_for(task).build(task.num_features, width, task.input_range)
-        self.target_encoder = target_encoder(task.outcome, width).requires_grad_(settings.layers > 0)
+        self.input_encoder = settings.encoder_for(problem).build(problem.num_features, width, problem.input_range)
+        self.target_encoder = target_encoder(problem.outcome, width).requires_grad_(settings.layers > 0)
         self.positions = POSITIONS[settings.positions]()
         self.transformer = Transformer(
             width, settings.layers, settings.heads, settings.feedforward, settings.attention, settings.loops
         )
-        self.scaling = scaling_for(task.outcome, settings.target_scaling)
+        self.scaling = scaling_for(problem.outcome, settings.target_scaling)
         sample = None if target_sample is None else self.scaling.calibrate(target_sample)
-        self.regression, self.head = regression_and_head(settings, task, sample)
+        self.regression, self.head = regression_and_head(settings, problem, sample)
         self.evidence = settings.regression.evidence if settings.regression else 0.0
         self.decoder = nn.Linear(width, self.head.num_parameters)
         nn.init.zeros_(self.decoder.weight)
         with torch.no_grad():
             self.decoder.bias.copy_(self.head.initial_bias())
-        self._warned: set[str] = set()
 
     @property
     def dtype(self) -> torch.dtype:
@@ -126,59 +128,38 @@ class PFN(Model):
     def loss(self, batch: Batch) -> Float[Tensor, "batch query"]:
         """The Prior-Data NLL of each query: of its drawn y, or in expectation where ``batch.target`` is given."""
         units = self.scaling(batch.context_y)
-        parameters, memory = self._asked(batch.context_x, units.inward(batch.context_y), batch.query_x)
-        ppd, query_y = self.head(parameters), units.inward(batch.query_y)
+        parameters, memory = self._asked(batch.context_x, units.to_model(batch.context_y), batch.query_x)
+        ppd, query_y = self.head(parameters), units.to_model(batch.query_y)
         if batch.target is None:
             losses = units.log_scale - ppd.log_prob(query_y)
         else:
-            losses = units.log_scale - self.head.expected_log_prob(ppd, units.inward_target(batch.target), query_y)
+            losses = units.log_scale - self.head.expected_log_prob(ppd, units.law_to_model(batch.target), query_y)
         if memory is None or not self.evidence:
             return losses
         per_point = memory.mixed_log_evidence() / max(batch.context_y.shape[1], 1)
         return losses - self.evidence * per_point[:, None].to(self.dtype)
 
-    def condition(
-        self, context_x: Num[Tensor, "*batch context features"], context_y: Num[Tensor, "*batch context"]
-    ) -> PFNPosterior:
-        """Run the context through the network once and keep its keys and values; an empty context is the prior."""
-        checked_context(context_x, context_y, self.task)
-        self._warn_outside_context(context_x.shape[-2])
-        self.warn_outside_inputs(context_x)
-        batch_shape = context_x.shape[:-2]
-        flat_x = context_x.to(self.dtype).reshape(batch_shape.numel(), *context_x.shape[-2:])
-        flat_y = context_y.to(self.dtype).reshape(batch_shape.numel(), context_y.shape[-1])
-        units = self.scaling(flat_y)
-        return PFNPosterior(self, self.remember(flat_x, units.inward(flat_y)), units, batch_shape)
+    def condition(self, context_x: Values, context_y: Values) -> PFNPosterior:
+        """Run the context through the network once and keep its keys and values; an empty context is the prior.
 
-    def warn_outside_inputs(self, x: Num[Tensor, "*batch points features"]) -> None:
-        """Warn, once, where inputs lie outside of the range that training showed."""
-        reach = self.task.input_range
-        if reach is not None and x.numel() and (x.min() < reach[0] or x.max() > reach[1]):
-            self._warn_once(
-                "inputs",
-                f"this model was trained on inputs in [{reach[0]:g}, {reach[1]:g}] and is asked about "
-                f"[{x.min():g}, {x.max():g}]; its answer may be wrong. Rescale the inputs, or train on a wider range.",
-            )
-
-    def _warn_outside_context(self, num_context: int) -> None:
-        trained = self.card.trained_context
-        if trained is not None and not trained[0] <= num_context <= trained[1]:
-            self._warn_once(
-                "context",
-                f"this model was trained on contexts of {trained[0]} to {trained[1]} points and is asked about "
-                f"{num_context}; its answer may be wrong. Train one with a larger num_points.",
-            )
-
-    def _warn_once(self, reason: str, message: str) -> None:
-        if reason not in self._warned:
-            self._warned.add(reason)
-            warnings.warn(message, OutsideTrainingWarning, stacklevel=4)
+        Tensors, arrays, lists and frames are taken in the user's units: ``context_x (*batch, context, columns)``,
+        ``context_y (*batch, context)``. A model with free units sees them in units of the context, and one that
+        takes fewer columns than it has inputs sees them padded, as in its training.
+        """
+        x, y = checked_context(context_x, context_y, self.problem)
+        reading = reading_of(x, y, self.problem)
+        weight = self.decoder.weight
+        inputs = readable(reading.inputs(x), weight, "context_x")
+        targets = readable(reading.targets(y), weight, "context_y")
+        warn_of_context(inputs, targets, self.problem, self.card)
+        units = self.scaling(targets)
+        return PFNPosterior(self, self.remember(inputs, units.to_model(targets)), reading, units)
 
 
 def load_pfn(path: str | Path) -> PFN:
     """Read a folder that `PFN.save` wrote; runs no code from it."""
-    settings, task, card, weights = read_model(Path(path))
-    model = PFN(settings, task, card)
+    settings, problem, card, weights = read_model(Path(path))
+    model = PFN(settings, problem, card)
     try:
         model.load_state_dict(weights)
     except RuntimeError as error:

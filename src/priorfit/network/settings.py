@@ -3,26 +3,17 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from priorfit.data import Outcome
 from priorfit.errors import InputError
 from priorfit.network.attention import AttentionForm, QueryAttention, QueryScale
 from priorfit.network.embedding import FourierEncoder, InputEncoder, LinearEncoder
 from priorfit.network.heads import HeadSettings, default_head
 from priorfit.network.latent_regression import LatentRegression
 from priorfit.network.positions import Positions
+from priorfit.network.problem import Problem
 from priorfit.network.regression import Regression
 
 MOST_FOURIER_FEATURES = 8
 """Beyond, random projections of the inputs tell the network little; it gets the inputs themselves."""
-
-
-@dataclass(frozen=True)
-class Task:
-    """What a network is for: the shape of its inputs, the kind of its targets, where inputs lie."""
-
-    num_features: int
-    outcome: Outcome
-    input_range: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -66,13 +57,13 @@ class NetworkSettings:
         """What the blocks are told of their attention."""
         return AttentionForm(self.query_attention, self.qk_norm, self.query_scale)
 
-    def encoder_for(self, task: Task) -> InputEncoder:
+    def encoder_for(self, problem: Problem) -> InputEncoder:
         """The encoder named, or Fourier features where there are few inputs and their range is known."""
         if self.encoder is not None:
             return self.encoder
-        is_fourier = task.input_range is not None and task.num_features <= MOST_FOURIER_FEATURES
+        is_fourier = problem.input_range is not None and problem.num_features <= MOST_FOURIER_FEATURES
         return FourierEncoder() if is_fourier else LinearEncoder()
 
-    def head_for(self, task: Task) -> HeadSettings:
+    def head_for(self, problem: Problem) -> HeadSettings:
         """The head named, or the default of the outcome."""
-        return self.head or default_head(task.outcome)
+        return self.head or default_head(problem.outcome)

@@ -17,8 +17,9 @@ from priorfit.network.harmonics import Harmonics
 from priorfit.network.heads import NormalHead, NormalMixtureHead, RiemannHead, SigmoidHead, SoftmaxHead
 from priorfit.network.latent_regression import LatentRegression
 from priorfit.network.polynomials import PolynomialEncoder
+from priorfit.network.problem import Columns, Problem, columns_of, fewest_features
 from priorfit.network.regression import Regression
-from priorfit.network.settings import NetworkSettings, Task
+from priorfit.network.settings import NetworkSettings
 
 Settings = TypeVar("Settings")
 
@@ -26,7 +27,8 @@ NETWORK_TYPES: dict[str, type] = {
     kind.__name__: kind
     for kind in (
         NetworkSettings,
-        Task,
+        Problem,
+        Columns,
         Regression,
         LatentRegression,
         Harmonics,
@@ -46,10 +48,10 @@ NETWORK_TYPES: dict[str, type] = {
 
 
 def write_model(
-    network: nn.Module, settings: object, task: Task, card: ModelCard, path: Path, dtype: torch.dtype | None
+    network: nn.Module, settings: object, problem: Problem, card: ModelCard, path: Path, dtype: torch.dtype | None
 ) -> None:
     """Save a network; ``dtype`` narrows the learned weights, never the buffers (borders, frequencies, units)."""
-    config = {"network": describe(settings), "task": describe(task), "card": asdict(card)}
+    config = {"network": describe(settings), "problem": describe(problem), "card": asdict(card)}
     save_folder(path, {"model": narrowed(network, dtype)}, config)
 
 
@@ -64,21 +66,33 @@ def narrowed(model: nn.Module, dtype: torch.dtype | None) -> dict[str, Tensor]:
 
 def read_model(
     path: Path, kind: type[Settings] = NetworkSettings
-) -> tuple[Settings, Task, ModelCard, dict[str, Tensor]]:
+) -> tuple[Settings, Problem, ModelCard, dict[str, Tensor]]:
     """What `write_model` wrote, if its settings are of this kind, with the weights in float32 at least."""
     groups, config = load_folder(path)
     try:
         settings = build(config["network"], NETWORK_TYPES | {kind.__name__: kind})
         if not isinstance(settings, kind):
             raise RecipeError(f"expected {kind.__name__}, found {type(settings).__name__}")
-        task, card = build(config["task"], NETWORK_TYPES), card_from(config["card"])
+        problem, card = build(problem_in(config), NETWORK_TYPES), card_from(config["card"])
     except (KeyError, TypeError, RecipeError) as error:
         raise CheckpointError(
             f"{path} is a checkpoint of priorfit, but not one of a model that this version can build ({error}). "
             "Load the folder that save wrote, with the class that wrote it, or upgrade priorfit."
         ) from error
     weights = {name: value.float() if is_half(value) else value for name, value in groups["model"].items()}
-    return settings, task, card, weights
+    return settings, problem, card, weights
+
+
+def problem_in(config: dict[str, Any]) -> dict[str, Any]:
+    """The description of a model's problem; older files have a shorter one and keep the rest in their card."""
+    if "problem" in config:
+        return config["problem"]
+    task, card = config["task"], config["card"]
+    prior, most = card.get("prior", {}), task["num_features"]
+    columns = columns_of(prior)
+    known = {} if columns is None else {"columns": describe(columns)}
+    more = {"min_features": fewest_features(prior, most), "units": card.get("units", "fixed"), **known}
+    return {**task, "type": "Problem", **more}
 
 
 def is_half(value: Tensor) -> bool:
@@ -89,4 +103,5 @@ def is_half(value: Tensor) -> bool:
 def card_from(fields: dict[str, Any]) -> ModelCard:
     """A card from plain data; JSON knows no tuples."""
     trained = fields.get("trained_context")
-    return ModelCard(**{**fields, "trained_context": None if trained is None else tuple(trained)})
+    kept = {name: value for name, value in fields.items() if name != "units"}  # older files have them here
+    return ModelCard(**{**kept, "trained_context": None if trained is None else tuple(trained)})

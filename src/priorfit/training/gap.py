@@ -36,5 +36,5 @@ class GapMeter:
         if self._reference is None:
             return None
         device = next(network.parameters()).device
-        tasks = [task.to(device) for task in self._tasks]
+        network, tasks = network.in_model_units(), [task.to(device) for task in self._tasks]
         return sum(metrics.gap(network, self._reference, task).mean for task in tasks) / len(tasks)

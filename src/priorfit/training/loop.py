@@ -194,7 +194,6 @@ def card_of(recipe: Recipe, trainer: Trainer, seconds: float, origin: dict[str, 
         name=recipe.name,
         prior=description["prior"],
         trained_context=recipe.data.context_sizes.range(recipe.num_points),
-        units=recipe.units,
         recipe=description,
         training={
             "steps": trainer.steps,

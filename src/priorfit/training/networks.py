@@ -7,35 +7,59 @@ from jaxtyping import Num
 from torch import Tensor
 
 from priorfit.baselines.neural_process_settings import NeuralProcessSettings
+from priorfit.data import Classes
+from priorfit.description import describe
 from priorfit.errors import TrainingError
-from priorfit.network import PFN, Model, NetworkSettings, Task
+from priorfit.network import PFN, Model, NetworkSettings, Problem
+from priorfit.network.problem import columns_of, fewest_features
 from priorfit.seeding import seeded
 from priorfit.training.batches import SAMPLE_STREAM, WEIGHT_STREAM
 from priorfit.training.recipe import Recipe
 
 
 def new_network(
-    settings: NetworkSettings | NeuralProcessSettings, task: Task, sample: Num[Tensor, "datasets points"]
+    settings: NetworkSettings | NeuralProcessSettings, problem: Problem, sample: Num[Tensor, "datasets points"]
 ) -> Model:
     """An untrained network of these settings; ``sample`` holds targets of the prior."""
     if isinstance(settings, NeuralProcessSettings):
         from priorfit.baselines.attentive_neural_process import AttentiveNeuralProcess  # late: most runs train a PFN
 
-        return AttentiveNeuralProcess(settings, task, target_sample=sample)
-    return PFN(settings, task, target_sample=sample)
+        return AttentiveNeuralProcess(settings, problem, target_sample=sample)
+    return PFN(settings, problem, target_sample=sample)
 
 
 def start_network(recipe: Recipe, start: Model | None) -> Model:
     """A new network for a recipe, or a copy of one that was trained before."""
-    prior = recipe.prior
-    task = Task(prior.num_features, prior.outcome, prior.inputs.range)
     with seeded(recipe.seed, SAMPLE_STREAM):
         sample = target_sample(recipe)
+    problem = problem_of(recipe, sample)
     with seeded(recipe.seed, WEIGHT_STREAM):
-        network = new_network(recipe.network, task, sample)
+        network = new_network(recipe.network, problem, sample)
     if start is not None:
         copy_weights(start, network)
     return network
+
+
+def problem_of(recipe: Recipe, sample: Num[Tensor, "datasets points"]) -> Problem:
+    """What a recipe trains a network for; ``sample`` holds targets of the prior."""
+    prior, outcome = recipe.prior, recipe.prior.outcome
+    description = describe(prior)
+    return Problem(
+        prior.num_features,
+        prior.outcome,
+        prior.inputs.range,
+        min_features=fewest_features(description, prior.num_features),
+        units=recipe.units,
+        columns=columns_of(description),
+        target_range=None if isinstance(outcome, Classes) else (float(sample.min()), float(sample.max())),
+        rarest_share=rarest_share(sample, outcome.count) if isinstance(outcome, Classes) else None,
+    )
+
+
+def rarest_share(sample: Num[Tensor, "datasets points"], count: int) -> float:
+    """The share of the rarest class, in one dataset of a hundred: fewer are hardly seen in training."""
+    shares = torch.stack([(sample == label).double().mean(1) for label in range(count)])
+    return float(shares.amin(0).quantile(0.01))
 
 
 def target_sample(recipe: Recipe, num_targets: int = 200_000, chunk: int = 256) -> Num[Tensor, "datasets points"]:
@@ -47,9 +71,9 @@ def target_sample(recipe: Recipe, num_targets: int = 200_000, chunk: int = 256) 
 
 def copy_weights(start: Model, network: Model) -> None:
     """Start from another model's weights, units and buckets; both must have the same shape."""
-    if start.settings != network.settings or start.task != network.task:
+    if start.settings != network.settings or start.problem.shape != network.problem.shape:
         raise TrainingError(
-            "a run can start only from a model of the same network settings and task; the recipe has "
-            f"{network.settings} for {network.task}, the model {start.settings} for {start.task}."
+            "a run can start only from a model of the same network settings and problem; the recipe has "
+            f"{network.settings} for {network.problem.shape}, the model {start.settings} for {start.problem.shape}."
         )
     network.load_state_dict(start.state_dict())

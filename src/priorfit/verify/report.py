@@ -87,6 +87,7 @@ def verify(
         raise InputError(
             f"verify needs context sizes of at least 0 and 2 datasets or more; got {sizes}, {num_datasets}."
         )
+    model = model.in_model_units() if isinstance(model, Model) else model  # draws of the prior have no others
     asked = {size: examined(model, prior, size, num_datasets, seed) for size in sizes}
     checks = [range_check(model, sizes), inputs_check(model, prior)]
     for some in asked.values():
@@ -128,7 +129,7 @@ def range_check(model: Predictor, sizes: Sequence[int]) -> Check:
 def inputs_check(model: Predictor, prior: Prior) -> Check:
     """Was the model trained for inputs of this range?"""
     question = "range of the inputs"
-    trained = model.task.input_range if isinstance(model, Model) else None
+    trained = model.problem.input_range if isinstance(model, Model) else None
     asked = prior.inputs.range
     if trained is None or asked is None:
         return Check(question, "not checked", "The inputs have no range, or the model does not know it.")

@@ -22,7 +22,7 @@ def names() -> list[str]:
 def load(name: str | Path) -> PFN:
     """A released model by its name, or any model by the folder that `PFN.save` wrote; no network, no code.
 
-    >>> load("gp-rbf-1d").task.num_features
+    >>> load("gp-rbf-1d").problem.num_features
     1
     """
     if str(name) in names():

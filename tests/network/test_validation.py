@@ -1,6 +1,6 @@
 import torch
 
-from priorfit.network.questions import is_finite
+from priorfit.network.validation import is_finite
 
 
 def test_finite_numbers_are_so_though_their_sum_is_not():

@@ -1,4 +1,4 @@
-"""The units in which the network sees targets, and the way back."""
+"""Units of columns and targets: from the user's numbers to those that the network sees, and the way back."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -19,16 +19,16 @@ class Units:
     shift: Float[Tensor, "*units"]
     scale: Float[Tensor, "*units"]
 
-    def inward(self, y: Num[Tensor, "*batch points"]) -> Float[Tensor, "*batch points"]:
+    def to_model(self, y: Num[Tensor, "*batch points"]) -> Float[Tensor, "*batch points"]:
         """Targets in the network's units."""
         return (y - self.shift) / self.scale
 
-    def inward_target(self, target: Distribution) -> Distribution:
+    def law_to_model(self, target: Distribution) -> Distribution:
         """A Normal over targets in the network's units; its scale may be 0."""
         assert isinstance(target, Normal)  # the contract of `Batch.target` for real targets
         return Normal((target.loc - self.shift) / self.scale, target.scale / self.scale, validate_args=False)
 
-    def outward(self, ppd: Distribution) -> Distribution:
+    def to_user(self, ppd: Distribution) -> Distribution:
         """A distribution over the network's y as one over y."""
         return affine(ppd, self.scale, self.shift)
 
@@ -37,6 +37,10 @@ class Units:
         if self.shift.ndim == 0:
             return self
         return Units(self.shift.reshape(*batch_shape, 1), self.scale.reshape(*batch_shape, 1))
+
+    def after(self, inner: "Units") -> "Units":
+        """These units of targets that ``inner`` is applied to next: ``y = shift + scale * (inner's y)``."""
+        return Units(self.shift + self.scale * inner.shift.to(self.shift), self.scale * inner.scale.to(self.scale))
 
     @property
     def log_scale(self) -> Float[Tensor, "*units"]:
@@ -49,16 +53,16 @@ class NoUnits:
 
     log_scale = 0.0
 
-    def inward(self, y: Num[Tensor, "*batch points"]) -> Num[Tensor, "*batch points"]:
-        """See `Units.inward`."""
+    def to_model(self, y: Num[Tensor, "*batch points"]) -> Num[Tensor, "*batch points"]:
+        """See `Units.to_model`."""
         return y
 
-    def inward_target(self, target: Distribution) -> Distribution:
-        """See `Units.inward_target`."""
+    def law_to_model(self, target: Distribution) -> Distribution:
+        """See `Units.law_to_model`."""
         return target
 
-    def outward(self, ppd: Distribution) -> Distribution:
-        """See `Units.outward`."""
+    def to_user(self, ppd: Distribution) -> Distribution:
+        """See `Units.to_user`."""
         return ppd
 
     def reshape(self, *batch_shape: int) -> "NoUnits":
@@ -88,7 +92,7 @@ class TargetScaling(nn.Module, ABC):
         self.location.copy_(middle)
         self.spread.copy_((high - low) / 2 if high > low else sample.std())
         points = y.shape[1]
-        return torch.cat([self(y[:, :n]).inward(y[:, n:]).flatten() for n in {0, points // 8, points // 2}])
+        return torch.cat([self(y[:, :n]).to_model(y[:, n:]).flatten() for n in {0, points // 8, points // 2}])
 
 
 class PriorScaling(TargetScaling):

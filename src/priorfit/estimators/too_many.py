@@ -1,4 +1,4 @@
-"""More rows or features than a model was trained for: the user's choice, never a silent cut."""
+"""More rows or columns than a model was trained for: the user's choice, never a silent cut."""
 
 from collections.abc import Callable
 from typing import Any, Literal, get_args
@@ -7,11 +7,10 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from priorfit.errors import InputError
-from priorfit.estimators.trained_inputs import TrainedInputs
-from priorfit.network import ModelCard
+from priorfit.network import ModelCard, Problem
 
-ExcessRows = Literal["error", "subsample", "use_all"]
-ExcessFeatures = Literal["error", "select"]
+TooManyRows = Literal["error", "subsample", "use_all"]
+TooManyColumns = Literal["error", "select"]
 
 Scores = Callable[[], Float[np.ndarray, " features"]]
 Labels = Int[np.ndarray, " rows"] | None
@@ -24,7 +23,7 @@ def check_choice(name: str, value: object, choices: Any) -> None:
 
 
 def kept_rows(
-    num_rows: int, card: ModelCard, choice: ExcessRows, labels: Labels, generator: np.random.RandomState
+    num_rows: int, card: ModelCard, choice: TooManyRows, labels: Labels, generator: np.random.RandomState
 ) -> Int[np.ndarray, " kept"]:
     """The rows that become the context. Of classes, ``labels`` says which: a random part keeps some of each."""
     most = None if card.trained_context is None else card.trained_context[1]
@@ -32,8 +31,8 @@ def kept_rows(
         return np.arange(num_rows)
     if choice == "error":
         raise InputError(
-            f"this model was trained on at most {most} rows; got {num_rows}. Choose: excess_rows='subsample' takes "
-            f"{most} of them at random (by random_state), excess_rows='use_all' takes all and warns; or take a model "
+            f"this model was trained on at most {most} rows; got {num_rows}. Choose: too_many_rows='subsample' takes "
+            f"{most} of them at random (by random_state), too_many_rows='use_all' takes all and warns; or take a model "
             "that was trained on more."
         )
     return random_rows(num_rows, most, labels, generator)
@@ -50,22 +49,21 @@ def random_rows(num_rows: int, size: int, labels: Labels, generator: np.random.R
     return np.sort(order[:size])
 
 
-def kept_features(
-    num_features: int, trained: TrainedInputs, choice: ExcessFeatures, scores: Scores
+def kept_columns(
+    num_columns: int, problem: Problem, choice: TooManyColumns, scores: Scores
 ) -> Int[np.ndarray, " used"]:
     """The columns that the network sees: all, or those of the highest scores, in their order."""
-    fewest, most = trained.fewest_features, trained.most_features
-    takes = f"{fewest} to {most}" if fewest < most else f"{most}"
-    if num_features < fewest:
+    if num_columns < problem.fewest_features:
         raise InputError(
-            f"this model takes {takes} feature(s); got {num_features} feature(s). Take a model for fewer, or train one "
+            f"this model takes {problem.takes}; got {num_columns} feature(s). Take a model for fewer, or train one "
             "on PaddedFeatures."
         )
-    if num_features <= most:
-        return np.arange(num_features)
+    most = problem.num_features
+    if num_columns <= most:
+        return np.arange(num_columns)
     if choice == "error":
         raise InputError(
-            f"this model takes {takes} feature(s); got {num_features} feature(s). Choose: excess_features='select' "
+            f"this model takes {problem.takes}; got {num_columns} feature(s). Choose: too_many_columns='select' "
             f"takes the {most} that explain most of y in the training rows; or drop columns, or take a wider model."
         )
     best = np.argsort(-scores(), kind="stable")[:most]

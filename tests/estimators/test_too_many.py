@@ -5,7 +5,7 @@ from sklearn.feature_selection import f_classif, r_regression
 
 from priorfit.errors import InputError, OutsideTrainingWarning
 from priorfit.estimators import PFNClassifier, PFNRegressor
-from priorfit.estimators.excess import explained_by_classes, explained_by_line
+from priorfit.estimators.too_many import explained_by_classes, explained_by_line
 
 SMALL = (0, 30)
 
@@ -18,7 +18,7 @@ def table(rows: int, features: int) -> tuple[np.ndarray, np.ndarray]:
 
 def test_more_rows_than_trained_for_are_an_error_that_names_the_choices():
     x, y = table(31, 2)
-    with pytest.raises(InputError, match="at most 30 rows; got 31.*excess_rows='subsample'.*excess_rows='use_all'"):
+    with pytest.raises(InputError, match="at most 30 rows; got 31.*too_many_rows='subsample'.*too_many_rows='use_all'"):
         PFNRegressor(random_model(PADDED_REALS, trained_context=SMALL)).fit(x, y)
 
 
@@ -36,7 +36,7 @@ def test_a_model_that_does_not_say_what_it_was_trained_on_takes_all_rows():
 def test_a_subsample_answers_as_its_rows_alone_do():
     x, y = table(100, 2)
     model = random_model(PADDED_REALS, trained_context=SMALL)
-    part = PFNRegressor(model, excess_rows="subsample", random_state=3).fit(x, y)
+    part = PFNRegressor(model, too_many_rows="subsample", random_state=3).fit(x, y)
     assert len(set(part.rows_)) == 30
     alone = PFNRegressor(model).fit(x[part.rows_], y[part.rows_])
     np.testing.assert_array_equal(part.predict(x), alone.predict(x))
@@ -46,7 +46,7 @@ def test_the_subsample_is_that_of_the_seed():
     x, y = table(100, 2)
     model = random_model(PADDED_REALS, trained_context=SMALL)
     rows = [
-        PFNRegressor(model, excess_rows="subsample", random_state=seed).fit(x, y).rows_.tolist() for seed in (0, 0, 1)
+        PFNRegressor(model, too_many_rows="subsample", random_state=seed).fit(x, y).rows_.tolist() for seed in (0, 0, 1)
     ]
     assert rows[0] == rows[1] != rows[2]
 
@@ -56,7 +56,7 @@ def test_a_subsample_of_classes_keeps_some_of_each():
     y = np.array(["common"] * 997 + ["rare"] * 2 + ["single"])
     model = random_model(PADDED_QUARTERS, trained_context=SMALL)
     for seed in range(5):
-        classifier = PFNClassifier(model, excess_rows="subsample", random_state=seed).fit(x, y)
+        classifier = PFNClassifier(model, too_many_rows="subsample", random_state=seed).fit(x, y)
         assert len(classifier.rows_) == 30
         assert set(y[classifier.rows_]) == {"common", "rare", "single"}
 
@@ -65,12 +65,12 @@ def test_a_subsample_too_small_for_the_classes_is_refused():
     x, _ = table(10, 2)
     model = random_model(PADDED_QUARTERS, trained_context=(0, 3))
     with pytest.raises(InputError, match="3 rows.*cannot hold 4 classes"):
-        PFNClassifier(model, excess_rows="subsample").fit(x, np.arange(10) % 4)
+        PFNClassifier(model, too_many_rows="subsample").fit(x, np.arange(10) % 4)
 
 
 def test_all_rows_are_used_with_a_warning():
     x, y = table(31, 2)
-    regressor = PFNRegressor(random_model(PADDED_REALS, trained_context=SMALL), excess_rows="use_all")
+    regressor = PFNRegressor(random_model(PADDED_REALS, trained_context=SMALL), too_many_rows="use_all")
     with pytest.warns(OutsideTrainingWarning, match="trained on contexts of 0 to 30 points and is asked about 31"):
         regressor.fit(x, y)
     assert len(regressor.rows_) == 31
@@ -78,14 +78,14 @@ def test_all_rows_are_used_with_a_warning():
 
 def test_more_features_than_the_model_takes_are_an_error_that_names_the_choices():
     x, y = table(20, 7)
-    with pytest.raises(InputError, match=r"takes 1 to 6 feature\(s\); got 7.*excess_features='select'"):
+    with pytest.raises(InputError, match=r"takes 1 to 6 columns; got 7.*too_many_columns='select'"):
         PFNRegressor(random_model(PADDED_REALS)).fit(x, y)
 
 
 @pytest.mark.parametrize("features", [1, 3])
 def test_a_model_without_padding_takes_its_own_number_of_features(features: int):
     x, y = table(20, features)
-    with pytest.raises(InputError, match=rf"takes 2 feature\(s\); got {features} feature\(s\)"):
+    with pytest.raises(InputError, match=rf"takes 2 columns; got {features} feature\(s\)"):
         PFNRegressor(random_model(UNIT_SQUARE)).fit(x, y)
 
 
@@ -94,8 +94,8 @@ def test_selected_features_are_those_that_tell_most_and_answer_alone():
     x[:, 4] = 1.0
     y = x[:, [8, 1, 5, 0, 7, 2]] @ [3.0, -4.0, 5.0, 6.0, -7.0, 8.0]
     model = random_model(PADDED_REALS)
-    regressor = PFNRegressor(model, excess_features="select").fit(x, y)
-    assert regressor.columns_.features.tolist() == [0, 1, 2, 5, 7, 8]
+    regressor = PFNRegressor(model, too_many_columns="select").fit(x, y)
+    assert regressor.columns_.tolist() == [0, 1, 2, 5, 7, 8]
     assert regressor.n_features_in_ == 9
     alone = PFNRegressor(model).fit(x[:, [0, 1, 2, 5, 7, 8]], y)
     np.testing.assert_array_equal(regressor.predict(x), alone.predict(x[:, [0, 1, 2, 5, 7, 8]]))
@@ -105,9 +105,9 @@ def test_a_column_that_tells_the_classes_apart_is_selected():
     x, _ = table(60, 12)
     y = np.arange(60) % 2
     x[:, 10] += 3 * y
-    classifier = PFNClassifier(random_model(PADDED_LABELS), excess_features="select").fit(x, y)
-    assert 10 in classifier.columns_.features
-    assert len(classifier.columns_.features) == 6
+    classifier = PFNClassifier(random_model(PADDED_LABELS), too_many_columns="select").fit(x, y)
+    assert 10 in classifier.columns_
+    assert len(classifier.columns_) == 6
 
 
 def test_the_scores_of_columns_are_those_of_scikit_learn():
@@ -133,7 +133,7 @@ def test_a_constant_column_or_target_tells_nothing():
     assert (explained_by_classes(x, np.arange(10) % 2) == 0).all()
 
 
-@pytest.mark.parametrize("name", ["excess_rows", "excess_features"])
+@pytest.mark.parametrize("name", ["too_many_rows", "too_many_columns"])
 @pytest.mark.usefixtures("as_users_run_it")
 def test_a_choice_that_does_not_exist_is_refused(name: str):
     with pytest.raises(InputError, match=f"{name} must be one of 'error', .*; got 'ignore'"):
