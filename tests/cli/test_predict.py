@@ -9,7 +9,7 @@ import torch
 
 from priorfit.cli.main import run
 from priorfit.data import Classes, Real
-from priorfit.network import PFN, ModelCard, NetworkSettings, Task
+from priorfit.network import PFN, ModelCard, NetworkSettings, Problem
 
 SMALL = NetworkSettings(width=16, layers=1, heads=2, feedforward=16)
 DATA = "x,y\n0.1,1\n0.3,\n0.5,-1\n0.7,\n"
@@ -18,7 +18,7 @@ DATA = "x,y\n0.1,1\n0.3,\n0.5,-1\n0.7,\n"
 @pytest.fixture
 def model(tmp_path: Path) -> str:
     torch.manual_seed(0)
-    network = PFN(SMALL, Task(1, Real(), (0.0, 1.0)), ModelCard(trained_context=(0, 5)), torch.randn(8, 200))
+    network = PFN(SMALL, Problem(1, Real(), (0.0, 1.0)), ModelCard(trained_context=(0, 5)), torch.randn(8, 200))
     network.save(tmp_path / "model")
     return str(tmp_path / "model")
 
@@ -62,10 +62,10 @@ def test_json_quantiles_and_target_are_options(
 def test_classes_come_with_probabilities(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    PFN(SMALL, Task(1, Classes(2))).save(tmp_path / "classes")
+    PFN(SMALL, Problem(1, Classes(2))).save(tmp_path / "classes")
     data.write_text(DATA.replace("-1", "0"))
     assert predict(monkeypatch, tmp_path / "classes", data) == 0
-    assert capsys.readouterr().out.splitlines()[0] == "row,x,class,p0,p1"
+    assert capsys.readouterr().out.splitlines()[0] == "row,x,class,p_0,p_1"
 
 
 def test_out_writes_what_standard_output_would_show(
@@ -92,7 +92,9 @@ def test_what_training_never_showed_is_told_in_one_line_each(
     model: str, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data.write_text("x,y\n" + "0.3,1\n" * 6 + "17,\n")
-    assert predict(monkeypatch, model, data) == 0
+    assert predict(monkeypatch, model, data) == 1
+    assert "at most 5 rows; got 6. Choose: too_many_rows=" in capsys.readouterr().err
+    assert predict(monkeypatch, model, data, "--too-many-rows", "use_all") == 0
     out, err = capsys.readouterr()
     context, inputs = err.splitlines()
     assert context.startswith("note: this model was trained on contexts of 0 to 5 points and is asked about 6;")
@@ -104,8 +106,8 @@ def test_what_training_never_showed_is_told_in_one_line_each(
     ("content", "message"),
     [
         ("", "data.csv is empty"),
-        ("x,y\n0.1,red\n0.2,\n", "data row 1, column 'y': expected a number, got 'red'"),
-        ("x,z,y\n0.1,1,\n", "this model takes 1 feature column(s); got 2"),
+        ("x,y\n0.1,red\n0.2,\n", "data row 1, column 'y': expected a finite number, got 'red'"),
+        ("x,z,y\n0.1,1,2\n0.1,1,\n", "this model takes 1 column; got 2 feature(s)"),
         ("x,y\n0.1,1\n", "has no rows to predict"),
     ],
 )

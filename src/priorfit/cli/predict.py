@@ -1,8 +1,9 @@
 """``priorfit predict MODEL data.csv``."""
 
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.markup import escape
@@ -12,47 +13,51 @@ from priorfit.cli.arguments import ModelName
 from priorfit.cli.terminal import errors
 from priorfit.errors import InputError, OutsideTrainingWarning
 from priorfit.network import PFN
-from priorfit.tables import (
-    QUANTILES,
-    Question,
-    checked_levels,
-    is_number,
-    predict_table,
-    read_table,
-    split_table,
-    table_text,
-)
 from priorfit.zoo import load
+
+if TYPE_CHECKING:
+    from priorfit.tables import Answer
+
+QUANTILES = "0.025,0.5,0.975"
 
 
 def predict(  # noqa: PLR0913  one argument an option
     model: ModelName,
     data: Annotated[Path, typer.Argument(metavar="DATA.CSV", help="A CSV file with a header.")],
     target: Annotated[str | None, typer.Option(help="The target column; by default the last.")] = None,
-    quantiles: Annotated[str, typer.Option(help="Which quantiles of a real target.")] = ",".join(map(str, QUANTILES)),
+    quantiles: Annotated[str, typer.Option(help="Which quantiles of a real target.")] = QUANTILES,
     layout: Annotated[Literal["csv", "json"], typer.Option("--format", help="The form of the answer.")] = "csv",
     out: Annotated[Path | None, typer.Option(help="Write to this file, not to the terminal.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Also draw the answer: a file such as answer.png or .pdf.")] = None,
+    too_many_rows: Annotated[
+        Literal["error", "subsample", "use_all"], typer.Option(help="With more rows than the model was trained for.")
+    ] = "error",
+    too_many_columns: Annotated[
+        Literal["error", "select"], typer.Option(help="With more columns than the model takes.")
+    ] = "error",
+    seed: Annotated[int, typer.Option(help="Decides which rows a subsample has.")] = 0,
 ) -> None:
     """Predict the rows of a CSV file whose target is empty; the other rows are the context."""
+    from priorfit.tables import Excess, answer_rows, answered, read_table, split_table, table_text  # needs an extra
+
     levels = quantile_levels(quantiles)
     for file in (out, plot):
         if file is not None:
             check_out(file, data)
     if plot is not None:
         check_plot(plot)
-    table, network = read_table(data), load(model)
-    question = split_table(table, network.task, target)
-    if not len(question.context_y):
+    question, network = split_table(read_table(data), str(data), target), load(model)
+    if not len(question.context):
         note("no row has a target, so this is what the prior predicts.")
+    excess = Excess(too_many_rows, too_many_columns, seed)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", OutsideTrainingWarning)
-        rows = predict_table(network, question, levels)
+        answer = answered(network, question, str(data), excess)
         if plot is not None:
-            draw_answer(network, question, plot)
-    for warning in caught:
-        note(str(warning.message))
-    text = table_text(rows, layout)
+            draw_answer(network, answer, question.numbers, plot)
+    for message in dict.fromkeys(str(warning.message) for warning in caught):
+        note(message)
+    text = table_text(answer_rows(question, answer, levels), layout)
     if out is None:
         typer.echo(text, nl=False)
     else:
@@ -66,13 +71,13 @@ def check_plot(file: Path) -> None:
     picture_format(file)
 
 
-def draw_answer(model: PFN, question: Question, file: Path) -> None:
+def draw_answer(model: PFN, answer: "Answer", numbers: Sequence[int], file: Path) -> None:
     """Draw the answer to a file."""
     from priorfit.plots import plot_answer
     from priorfit.plots.canvas import save_picture, unkept_axis
 
-    asked = (question.context_x, question.context_y, question.query_x)
-    ax = plot_answer(model, *asked, labels=question.query_numbers, ax=unkept_axis(7.2, 4.2))
+    asked = (answer.context_x, answer.context_y, answer.query_x)
+    ax = plot_answer(model, *asked, labels=numbers, ax=unkept_axis(7.2, 4.2))
     save_picture(ax, file)
 
 
@@ -87,6 +92,8 @@ def quantile_levels(text: str) -> tuple[float, ...]:
     >>> quantile_levels("0.05, 0.5")
     (0.05, 0.5)
     """
+    from priorfit.tables import checked_levels, is_number
+
     cells = [cell.strip() for cell in text.split(",")]
     for cell in cells:
         if not is_number(cell):

@@ -1,0 +1,153 @@
+"""The rows of a table that are asked about, answered by the estimators."""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from jaxtyping import Float, Float64, Num, Shaped
+from torch import Tensor
+from torch.distributions import Distribution
+
+from priorfit.data import Real
+from priorfit.distributions.class_probabilities import class_probs
+from priorfit.errors import InputError
+from priorfit.estimators import PFNClassifier, PFNRegressor
+from priorfit.estimators.too_many import TooManyColumns, TooManyRows
+from priorfit.extras import needs_extra
+from priorfit.network import PFN
+from priorfit.tables.reading import Question, as_numbers, numbers_in
+
+with needs_extra("tables"):
+    import pandas as pd
+
+QUANTILES = (0.025, 0.5, 0.975)
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Excess:
+    """What is done with more rows or columns than a model takes; see the estimators."""
+
+    rows: TooManyRows = "error"
+    columns: TooManyColumns = "error"
+    random_state: int = 0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a model was asked, in the user's units, and what it says; ``labels`` are the names of its classes."""
+
+    context_x: Float64[Tensor, "context columns"]
+    context_y: Float64[Tensor, " context"]
+    query_x: Float64[Tensor, "query columns"]
+    ppd: Distribution
+    labels: Shaped[np.ndarray, " classes"] | None = None
+
+    def columns(self, levels: Sequence[float] = QUANTILES) -> dict[str, list[Any]]:
+        """What is said of each query.
+
+        That is mean, stddev and quantiles of a real target; the most probable class and all probabilities of classes.
+        """
+        if self.labels is None:
+            quantiles = {f"q{level}": self.ppd.icdf(self.ppd.mean.new_tensor(level)) for level in levels}
+            described = {"mean": self.ppd.mean, "stddev": self.ppd.stddev, **quantiles}
+            return {name: shortest(column) for name, column in described.items()}
+        probs = class_probs(self.ppd)  # (query, classes)
+        most_probable = self.labels[probs.argmax(-1).cpu().numpy()].tolist()
+        columns = zip(self.labels.tolist(), probs.unbind(-1), strict=True)
+        return {"class": most_probable, **{f"p_{label}": shortest(column) for label, column in columns}}
+
+
+def answered(model: PFN, question: Question, name: str, excess: Excess | None = None) -> Answer:
+    """What a model says of the rows of a table without a target: the answer of `PFNRegressor` or `PFNClassifier`.
+
+    Without context it is the prior's. ``name`` is what errors call the table.
+    """
+    x = question.queries.to_numpy(dtype=float)
+    if not len(question.context):
+        return prior_answer(model, torch.tensor(x))
+    excess = excess or Excess()
+    options: Any = {"too_many_rows": excess.rows, "too_many_columns": excess.columns}
+    is_real = isinstance(model.problem.outcome, Real)
+    kind = PFNRegressor if is_real else PFNClassifier
+    estimator = kind(model, **options, random_state=excess.random_state)
+    if isinstance(estimator, PFNRegressor):
+        target = numbers_in(question.target, name, "leave the target empty to have it predicted").to_numpy(dtype=float)
+    else:
+        target = labels_in(question.target).to_numpy()
+    context = question.context.to_numpy(dtype=float)
+    ppd = estimator.fit(context, target).predict_distribution(x)
+    labels = estimator.classes_ if isinstance(estimator, PFNClassifier) else None
+    if isinstance(estimator, PFNClassifier):
+        target = estimator.codes_[np.searchsorted(estimator.classes_, target)]
+    rows, columns = estimator.rows_, estimator.columns_
+    shown = torch.tensor(context[rows][:, columns]), torch.tensor(target[rows].astype(float))
+    return Answer(*shown, torch.tensor(x[:, columns]), ppd, labels)
+
+
+def prior_answer(model: PFN, x: Float64[Tensor, "query columns"]) -> Answer:
+    """What a model says before it has seen any row."""
+    none_x, none_y = x.new_zeros(0, x.shape[1]), x.new_zeros(0)
+    with torch.no_grad():
+        ppd = model.condition(none_x, none_y).predict(x)
+    is_real = isinstance(model.problem.outcome, Real)
+    return Answer(none_x, none_y, x, ppd, None if is_real else np.arange(class_probs(ppd).shape[-1]))
+
+
+def labels_in(cells: "pd.Series") -> "pd.Series":
+    """Labels as numbers where all of them are whole ones, else as they are written."""
+    numbers = as_numbers(cells)
+    is_whole = bool((np.isfinite(numbers) & (numbers == numbers.round())).all())
+    return numbers.astype("int64") if is_whole else cells
+
+
+def answer_rows(question: Question, answer: Answer, levels: Sequence[float] = QUANTILES) -> list[Row]:
+    """For each row to predict its number, its features, and what the model says of its target."""
+    columns = answer.columns(checked_levels(levels))
+    for column in ("row", *columns):
+        if column in question.queries.columns:
+            raise InputError(f"the feature column {column!r} is named as a column of the answer. Rename it.")
+    features = question.queries.to_dict("records")
+    rows = [
+        {"row": number, **cells, **dict(zip(columns, values, strict=True))}
+        for number, cells, *values in zip(question.numbers, features, *columns.values(), strict=True)
+    ]
+    check_finite(rows)
+    return rows
+
+
+def checked_levels(levels: Sequence[float]) -> tuple[float, ...]:
+    """Refuse levels that are no probabilities, and those where quantiles may be infinite."""
+    for level in levels:
+        if not 0 < level < 1:
+            raise InputError(f"a quantile must lie above 0 and below 1; got {level:g}. Write 95 % as 0.95.")
+    return tuple(levels)
+
+
+def shortest(column: Num[Tensor, " query"]) -> list[float]:
+    """Python numbers with no more digits than the tensor's dtype holds: 0.1, not 0.10000000149011612."""
+    values: Float[np.ndarray, " query"] = column.detach().cpu().numpy()
+    return [float(str(value)) for value in values]
+
+
+def check_finite(rows: Sequence[Row]) -> None:
+    """Refuse to hand out what is no number."""
+    cells = ((row["row"], column, value) for row in rows for column, value in row.items())
+    for number, column, value in cells:
+        if isinstance(value, float) and not math.isfinite(value):
+            raise InputError(
+                f"data row {number}: the model's {column} is {value}: expected inputs, targets and quantiles nearer "
+                "to those of its training. Rescale them."
+            )
+
+
+def table_text(rows: Sequence[Row], layout: Literal["csv", "json"]) -> str:
+    """Rows as the text of a file; each is one line of it."""
+    if layout == "json":
+        return "[\n" + ",\n".join(json.dumps(row, allow_nan=False) for row in rows) + "\n]\n"
+    return pd.DataFrame(list(rows), dtype=object).to_csv(index=False, lineterminator="\n")
