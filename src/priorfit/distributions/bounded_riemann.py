@@ -49,7 +49,7 @@ class BoundedRiemann(Riemann):
         above: Float[Tensor, "*batch points"],
         index: Int64[Tensor, "*batch points"],
     ) -> Float[Tensor, "*batch points"]:
-        return at(self.borders, index) + at(self.widths, index) * below
+        return self._uniform_icdf(below, index)
 
     @property
     def bucket_means(self) -> Float[Tensor, "*#batch buckets"]:

@@ -11,6 +11,7 @@ from torch.nn.functional import pad
 
 from priorfit.distributions.lookup import bucket_of
 from priorfit.distributions.normal_mixture import NormalMixture
+from priorfit.distributions.normal_tails import normal_cdf
 from priorfit.distributions.quadrature import expectation_nodes
 
 FARTHEST = {torch.float32: 9.0, torch.float64: 26.0}
@@ -67,7 +68,7 @@ def _normal_squared_excess(target: Normal, start: Float[Tensor, "*#batch"], dire
     distance = direction * (target.loc - start)
     depth = distance / scale
     density = torch.exp(-(depth**2) / 2) / math.sqrt(2 * math.pi)
-    square = (scale**2 + distance**2) * torch.special.ndtr(depth) + scale * distance * density
+    square = (scale**2 + distance**2) * normal_cdf(depth) + scale * distance * density
     return square.clamp(min=0)
 
 

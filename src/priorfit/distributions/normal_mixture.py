@@ -11,8 +11,10 @@ from torch.distributions import Distribution, constraints
 from torch.distributions.utils import lazy_property
 
 from priorfit.distributions.constraints import positive_vector, vector_without_nan
+from priorfit.distributions.normal_tails import normal_cdf
+from priorfit.distributions.quantiles import mixture_quantiles
+from priorfit.distributions.values import Values, as_levels, as_values
 
-MAX_STEPS = 200
 ASCENT_STEPS = 60
 ENTROPY_REACH = 10
 """Standard deviations on either side of a component that the integral of the entropy covers."""
@@ -30,8 +32,10 @@ class NormalMixture(Distribution):
     >>> ppd = NormalMixture(logits=torch.zeros(5, 2), loc=torch.tensor([-1.0, 1.0]), scale=torch.tensor([0.1, 1.0]))
     >>> ppd.batch_shape, ppd.mean.shape, ppd.sample((7,)).shape
     (torch.Size([5]), torch.Size([5]), torch.Size([7, 5]))
-    >>> ppd.cdf(ppd.icdf(torch.tensor(0.9)))[0]
+    >>> ppd.cdf(ppd.icdf(0.9))[0]
     tensor(0.9000)
+    >>> ppd.icdf(torch.tensor([0.05, 0.5, 0.95])[:, None]).shape
+    torch.Size([3, 5])
     """
 
     arg_constraints = {  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]: torch has a property
@@ -73,28 +77,38 @@ class NormalMixture(Distribution):
     def _standardised(self, value: Float[Tensor, "..."]) -> Float[Tensor, "... components"]:
         return (value[..., None] - self.loc) / self.scale
 
-    def log_prob(self, value: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+    def _values(self, value: Values) -> Float[Tensor, "..."]:
+        return as_values(value, self.logits, self.batch_shape)
+
+    def log_prob(self, value: Values) -> Float[Tensor, "..."]:
         """See `Distribution.log_prob`."""
-        log_normal = -(self._standardised(value) ** 2) / 2 - self.scale.log() - math.log(2 * math.pi) / 2
+        log_normal = -(self._standardised(self._values(value)) ** 2) / 2 - self.scale.log() - math.log(2 * math.pi) / 2
         return (self.log_probs + log_normal).logsumexp(-1)
 
-    def cdf(self, value: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+    def cdf(self, value: Values) -> Float[Tensor, "..."]:
         """See `Distribution.cdf`."""
-        return (self.probs * torch.special.ndtr(self._standardised(value))).sum(-1).clamp(max=1)
+        return (self.probs * normal_cdf(self._standardised(self._values(value)))).sum(-1).clamp(max=1)
 
-    def survival(self, value: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+    def survival(self, value: Values) -> Float[Tensor, "..."]:
         """The probability above a value: 1 - cdf without its cancellation."""
-        return (self.probs * torch.special.ndtr(-self._standardised(value))).sum(-1).clamp(max=1)
+        return (self.probs * normal_cdf(-self._standardised(self._values(value)))).sum(-1).clamp(max=1)
 
-    def icdf(self, value: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-        """See `Distribution.icdf`; Newton's method within a shrinking bracket, differentiable once."""
-        level = value.to(self.logits.dtype).expand(torch.broadcast_shapes(value.shape, self.batch_shape))
+    def icdf(self, value: Values) -> Float[Tensor, "..."]:
+        """See `Distribution.icdf`; Newton's method within a shrinking bracket, differentiable once.
+
+        Several levels go on an axis before the batch: ``levels[:, None]`` for a batch shape of one axis. The levels 0
+        and 1 give infinities, others outside (0, 1) NaN.
+        """
+        level = as_levels(value, self.logits, self.batch_shape)
+        level = level.expand(torch.broadcast_shapes(level.shape, self.batch_shape))
+        below, above = (tail.to(self.logits.dtype) for tail in (level, 1 - level))
         with torch.no_grad():
-            root = _root_of_level(self, level)
+            shape = (*level.shape, self.logits.shape[-1])
+            parts = (part.expand(shape) for part in (self.probs, self.loc, self.scale))
+            root = mixture_quantiles(*parts, below, above)
         inside = torch.isfinite(root)
         point = torch.where(inside, root, self.mean.detach())
-        lower = level < 0.5
-        missing = torch.where(lower, level - self.cdf(point), self.survival(point) - (1 - level))
+        missing = torch.where(below < above, below - self.cdf(point), self.survival(point) - above)
         return torch.where(inside, self._moved(point, missing), root)
 
     def _moved(self, point: Float[Tensor, "..."], missing: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
@@ -121,7 +135,7 @@ class NormalMixture(Distribution):
     @property
     def median(self) -> Float[Tensor, "*batch"]:
         """The point with half of the probability below it."""
-        return self.icdf(self.logits.new_tensor(0.5))
+        return self.icdf(0.5)
 
     def entropy(self) -> Float[Tensor, "*batch"]:
         """See `Distribution.entropy`; by piecewise Gauss-Legendre quadrature, to about 1e-10."""
@@ -136,58 +150,6 @@ class NormalMixture(Distribution):
             loc, scale = (part.expand_as(probs).gather(-1, component)[..., 0] for part in (self.loc, self.scale))
             point = loc + scale * torch.randn(shape, dtype=loc.dtype, device=loc.device)
         return self._moved(point, -self.cdf(point))
-
-
-def _root_of_level(mixture: NormalMixture, level: Float[Tensor, "*points"]) -> Float[Tensor, "*points"]:
-    """The points below which a mixture has the probabilities ``level``.
-
-    Newton's method, kept within a bracket that begins as the lowest and highest quantile of a component; the bracket is
-    halved wherever Newton's step leaves it, or is more than half as long as the step before. Above one half it solves
-    for the probability above, which keeps its digits.
-    """
-    low, high = _quantile_bracket(mixture, level)
-    side, sought = torch.where(level < 0.5, 1, -1).to(level.dtype), torch.minimum(level, 1 - level)
-    resolution = torch.finfo(level.dtype).eps
-    smallest = mixture.scale.amin(-1)
-    point, stride, settled = (low + high) / 2, high - low, torch.zeros_like(level, dtype=torch.bool)
-    for _ in range(MAX_STEPS):
-        mass, density = _mass_and_density(mixture, point, side)
-        excess = side * (mass - sought)
-        low, high = torch.where(excess <= 0, point, low), torch.where(excess >= 0, point, high)
-        newton = point - excess / density
-        usable = (newton >= low) & (newton <= high) & ((newton - point).abs() <= stride / 2)
-        following = torch.where(usable, newton, low + (high - low) / 2)
-        stride = (following - point).abs()
-        # the step is nothing beside the point, or what it mends is nothing beside the rounding of the mass
-        near = (stride <= resolution * (point.abs() + smallest)) | (excess.abs() <= 4 * resolution * sought)
-        point = torch.where(settled, point, following)
-        settled = settled | near | ~torch.isfinite(point)
-        if bool(settled.all()):
-            break
-    ends = torch.where(level == 0, -torch.inf, torch.inf)
-    return torch.where((level == 0) | (level == 1), ends, point)
-
-
-def _mass_and_density(
-    mixture: NormalMixture, point: Float[Tensor, "*points"], side: Float[Tensor, "*points"]
-) -> tuple[Float[Tensor, "*points"], Float[Tensor, "*points"]]:
-    """The probability below each point where ``side`` is 1, above it where it is -1; and the density there."""
-    standardised = side[..., None] * (point[..., None] - mixture.loc) / mixture.scale
-    mass = (mixture.probs * torch.special.ndtr(standardised)).sum(-1)
-    density = (mixture.probs / mixture.scale * (-(standardised**2) / 2).exp()).sum(-1) / math.sqrt(2 * math.pi)
-    return mass, density
-
-
-def _quantile_bracket(
-    mixture: NormalMixture, level: Float[Tensor, "*points"]
-) -> tuple[Float[Tensor, "*points"], Float[Tensor, "*points"]]:
-    """The lowest and the highest quantile among the components that have weight."""
-    quantile = mixture.loc + mixture.scale * torch.special.ndtri(level)[..., None]
-    empty = mixture.probs == 0
-    slack = 1 + 4 * torch.finfo(level.dtype).eps  # rounding must not leave the root outside
-    low = quantile.masked_fill(empty, torch.inf).amin(-1)
-    high = quantile.masked_fill(empty, -torch.inf).amax(-1)
-    return torch.minimum(low * slack, low / slack), torch.maximum(high * slack, high / slack)
 
 
 def _highest_point(mixture: NormalMixture) -> Float[Tensor, "*batch"]:

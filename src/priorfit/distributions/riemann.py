@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 from torch.distributions import Distribution
 from torch.distributions.utils import lazy_property
@@ -11,6 +11,7 @@ from torch.nn.functional import pad
 
 from priorfit.distributions.constraints import increasing, vector_without_nan
 from priorfit.distributions.lookup import at, bucket_of, points_first, points_last
+from priorfit.distributions.values import Values, as_levels, as_values
 from priorfit.errors import ShapeError
 
 
@@ -119,8 +120,13 @@ class Riemann(Distribution, ABC):
         return self.log_probs.exp()
 
     @lazy_property
-    def _cumulative(self) -> Float[Tensor, "*batch borders"]:
-        return pad(self.probs.cumsum(-1), (1, 0))
+    def _exact_probs(self) -> Float64[Tensor, "*batch buckets"]:
+        """In float64: a tail is a difference of cumulative sums, and would lose half a percent at 1e-4 in float32."""
+        return self.logits.double().softmax(-1)
+
+    @lazy_property
+    def _cumulative(self) -> Float64[Tensor, "*batch borders"]:
+        return pad(self._exact_probs.cumsum(-1), (1, 0))
 
     def expand(self, batch_shape: torch.Size | list[int] | tuple[int, ...], _instance: None = None) -> "Riemann":
         """See `Distribution.expand`; the borders stay shared."""
@@ -135,36 +141,65 @@ class Riemann(Distribution, ABC):
         shape = shape[len(shape) - len(self.batch_shape) :]
         return self if shape == self.batch_shape else self.expand(shape)
 
-    def log_prob(self, value: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+    def _points(self, value: Values) -> tuple["Riemann", Float[Tensor, "*batch points"], torch.Size]:
+        """The distribution that values broadcast it to, the values with their own axes last, and their shape."""
+        values = as_values(value, self.logits, self.batch_shape).to(self.logits.dtype)
+        expanded = self._broadcast(values)
+        return expanded, *points_last(values, expanded.batch_shape)
+
+    def log_prob(self, value: Values) -> Float[Tensor, "..."]:
         """See `Distribution.log_prob`; -inf outside the support."""
-        self = self._broadcast(value)
-        points, shape = points_last(value.to(self.logits.dtype), self.batch_shape)
+        self, points, shape = self._points(value)
         index = bucket_of(self.borders[..., 1:-1], points, side="right")
         log_prob = self.log_probs.gather(-1, index) + self._log_density_within(points, index)
         return points_first(torch.where(points.isnan(), points, log_prob), shape)
 
-    def cdf(self, value: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+    def cdf(self, value: Values) -> Float[Tensor, "..."]:
         """See `Distribution.cdf`."""
-        self = self._broadcast(value)
-        points, shape = points_last(value.to(self.logits.dtype), self.batch_shape)
+        self, points, shape = self._points(value)
         index = bucket_of(self.borders[..., 1:-1], points, side="right")
-        within = self.probs.gather(-1, index) * self._cdf_within(points, index)
-        return points_first((self._cumulative.gather(-1, index) + within).clamp(max=1), shape)
+        within = self._exact_probs.gather(-1, index) * self._cdf_within(points.double(), index)
+        below = (self._cumulative.gather(-1, index) + within).clamp(max=1)
+        return points_first(below.to(self.logits.dtype), shape)
 
-    def icdf(self, value: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-        """See `Distribution.icdf`; the levels 0 and 1 give the ends of the support, others outside (0, 1) NaN."""
+    def icdf(self, value: Values) -> Float[Tensor, "..."]:
+        """See `Distribution.icdf`; the levels 0 and 1 give the ends of the support, others outside (0, 1) NaN.
+
+        Several levels go on an axis before the batch: ``levels[:, None]`` for a batch shape of one axis.
+        """
+        value = as_levels(value, self.logits, self.batch_shape)
         self = self._broadcast(value)
-        levels, shape = points_last(value.to(self.logits.dtype), self.batch_shape)
+        levels, shape = points_last(value, self.batch_shape)
         inside = (levels > 0) & (levels < 1)
         safe = torch.where(inside, levels, 0.5)  # keeps infinite derivatives out of what is not selected below
         index = bucket_of(self._cumulative[..., 1:-1], safe, side="left")
-        mass = self.probs.gather(-1, index)
+        mass = self._exact_probs.gather(-1, index)
         mass = torch.where(mass > 0, mass, 1)
         below = ((safe - self._cumulative.gather(-1, index)) / mass).clamp(0, 1)
         result = self._icdf_within(below, ((1 - safe) / mass).clamp(0, 1), index)
+        result = result.to(self.logits.dtype) - self._overshoot(result, index)
         low, high = self.ends
         result = torch.where(inside, result, torch.where(levels == 0, low[..., None], torch.nan))
         return points_first(torch.where(levels == 1, high[..., None], result), shape)
+
+    @torch.no_grad()
+    def _overshoot(
+        self, points: Float[Tensor, "*batch points"], index: Int64[Tensor, "*batch points"]
+    ) -> Float[Tensor, "*batch points"]:
+        """How far to go back from a bucket's upper border, which is part of the next bucket, if that one is empty."""
+        rounded, border = points.to(self.borders.dtype), at(self.borders, index + 1)
+        following = (index + 1).clamp(max=self.logits.shape[-1] - 1)
+        outside = (rounded >= border) & (following > index) & (self.probs.gather(-1, following) == 0)
+        return torch.where(outside, rounded - torch.nextafter(border, self.borders[..., :1]), 0)
+
+    def _uniform_icdf(
+        self, below: Float[Tensor, "*batch points"], index: Int64[Tensor, "*batch points"]
+    ) -> Float[Tensor, "*batch points"]:
+        """The points of uniform buckets, counted from the nearer border: rounding leads none out of its bucket."""
+        width = at(self.widths, index)
+        return torch.where(
+            below < 0.5, at(self.borders, index) + width * below, at(self.borders, index + 1) - width * (1 - below)
+        )
 
     @property
     def mean(self) -> Float[Tensor, "*batch"]:
@@ -186,7 +221,7 @@ class Riemann(Distribution, ABC):
     @property
     def median(self) -> Float[Tensor, "*batch"]:
         """The point with half of the probability below it."""
-        return self.icdf(torch.tensor(0.5, dtype=self.logits.dtype, device=self.logits.device))
+        return self.icdf(0.5)
 
     def entropy(self) -> Float[Tensor, "*batch"]:
         """See `Distribution.entropy`."""
@@ -197,5 +232,5 @@ class Riemann(Distribution, ABC):
     def rsample(self, sample_shape: torch.Size | list[int] | tuple[int, ...] = ()) -> Float[Tensor, "..."]:
         """See `Distribution.rsample`: the inverse cdf of uniform levels."""
         shape = self._extended_shape(torch.Size(sample_shape))
-        levels = torch.rand(shape, dtype=self.logits.dtype, device=self.logits.device)
-        return self.icdf(levels.clamp_(min=torch.finfo(levels.dtype).tiny))
+        levels = torch.rand(shape, dtype=torch.float64, device=self.logits.device)
+        return self.icdf(levels.clamp_(min=torch.finfo(levels.dtype).eps))

@@ -5,6 +5,8 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.distributions import Distribution, Normal
 
+from priorfit.distributions.normal_tails import normal_cdf
+
 
 def stratified_log_prob(
     ppd: Distribution, target: Normal, drawn: Float[Tensor, "*batch"], num_nodes: int = 8
@@ -20,7 +22,7 @@ def stratified_log_prob(
     True
     """
     tiny = torch.finfo(target.loc.dtype).tiny
-    level = torch.special.ndtr((drawn - target.loc) / target.scale.clamp_min(tiny))
+    level = normal_cdf((drawn - target.loc) / target.scale.clamp_min(tiny))
     steps = torch.arange(num_nodes, dtype=level.dtype, device=level.device) / num_nodes
     levels = (level + steps.reshape(-1, *(1,) * level.ndim)) % 1.0  # (nodes, *batch)
     limit = torch.finfo(level.dtype).eps

@@ -27,7 +27,7 @@ class UnboundedRiemann(Riemann):
     >>> ppd = UnboundedRiemann(torch.tensor([-2.0, -1.0, 1.0, 2.0]), torch.tensor([0.25, 0.5, 0.25]).log())
     >>> ppd.log_prob(torch.tensor([0.0, 5.0])).exp()
     tensor([0.2500, 0.0035])
-    >>> ppd.icdf(torch.tensor(0.5)), ppd.sample((7,)).shape
+    >>> ppd.icdf(0.5), ppd.sample((7,)).shape
     (tensor(0.), torch.Size([7]))
     """
 
@@ -93,8 +93,7 @@ class UnboundedRiemann(Riemann):
         last = index == self.logits.shape[-1] - 1
         lower = low + low_scale * torch.special.ndtri(torch.where(index == 0, below, 1) / 2)
         upper = high - high_scale * torch.special.ndtri(torch.where(last, above, 1) / 2)
-        uniform = at(self.borders, index) + at(self.widths, index) * below
-        return torch.where(index == 0, lower, torch.where(last, upper, uniform))
+        return torch.where(index == 0, lower, torch.where(last, upper, self._uniform_icdf(below, index)))
 
     def _with_tails(
         self,

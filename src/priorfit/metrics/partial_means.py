@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.distributions import Distribution, Normal
 
 from priorfit.distributions import BoundedRiemann, NormalMixture, UnboundedRiemann, affine
+from priorfit.distributions.normal_tails import normal_cdf
 from priorfit.distributions.quadrature import expectation_nodes
 
 NORMAL_PEAK = 1 / math.sqrt(2 * math.pi)
@@ -61,7 +62,7 @@ def _normal_shortfall(ppd: Normal, value: Float[Tensor, "..."]) -> Float[Tensor,
 def _standard_shortfall(depth: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """That of a standard Normal: x Phi(x) + phi(x)."""
     density = NORMAL_PEAK * torch.exp(-(depth**2) / 2)
-    return (depth * torch.special.ndtr(depth) + density).clamp(min=0)
+    return (depth * normal_cdf(depth) + density).clamp(min=0)
 
 
 @mean_shortfall.register(NormalMixture)
