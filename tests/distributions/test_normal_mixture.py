@@ -75,6 +75,12 @@ def test_symmetric_mixtures_have_median_zero_and_the_mode_where_they_merge():
     assert ppd.mode.abs() < 1e-6
 
 
+def test_the_mode_lies_between_components_that_merge_under_small_peaks_at_their_means():
+    logits = torch.tensor([0.5, 0.5, 5e-4, 5e-4], dtype=torch.float64).log()
+    ppd = NormalMixture(logits, *torch.tensor([[-1.0, 1.0, -1.0, 1.0], [1.0, 1.0, 0.02, 0.02]]).double())
+    assert ppd.mode.abs() < 1e-3
+
+
 def test_extreme_logits_and_far_values_keep_finite_gradients():
     logits = torch.tensor([-torch.inf, 60.0, -60.0], requires_grad=True)
     loc = torch.tensor([0.0, 1.0, 2.0], requires_grad=True)

@@ -89,6 +89,7 @@ def best_fit(ppd: Distribution, target: Distribution) -> Distribution:
     """The distribution of the prediction's family and borders that is closest to a target, in KL(target || .).
 
     It is the floor of a head: no network can do better with it. A family without borders is taken to reach the target.
+    A target with no mass within a bounded support is infinitely far from every fit; it gets equal logits.
 
     >>> ppd = BoundedRiemann(torch.tensor([-9.0, 0.0, 9.0]), torch.zeros(2))
     >>> best_fit(ppd, Normal(0.0, 1.0)).probs
@@ -99,7 +100,8 @@ def best_fit(ppd: Distribution, target: Distribution) -> Distribution:
 
 @best_fit.register(BoundedRiemann)
 def _best_bounded(ppd: BoundedRiemann, target: Distribution) -> BoundedRiemann:
-    return BoundedRiemann(ppd.borders, bucket_masses(target, ppd.borders)[..., 1:-1].log())
+    masses = bucket_masses(target, ppd.borders)[..., 1:-1]
+    return BoundedRiemann(ppd.borders, torch.where(masses.sum(-1, keepdim=True) > 0, masses.log(), 0))
 
 
 @best_fit.register(UnboundedRiemann)

@@ -16,6 +16,8 @@ from priorfit.distributions.quantiles import mixture_quantiles
 from priorfit.distributions.values import Values, as_levels, as_values
 
 ASCENT_STEPS = 60
+MODE_REACH = 2
+"""Standard deviations on either side of a component within which points are tried as starts of the ascent."""
 ENTROPY_REACH = 10
 """Standard deviations on either side of a component that the integral of the entropy covers."""
 
@@ -128,7 +130,7 @@ class NormalMixture(Distribution):
 
     @property
     def mode(self) -> Float[Tensor, "*batch"]:
-        """The highest point that an ascent from the components' means reaches; not differentiable."""
+        """The highest point that ascents from the components and from points beside them reach; not differentiable."""
         with torch.no_grad():
             return _highest_point(self)
 
@@ -138,8 +140,8 @@ class NormalMixture(Distribution):
         return self.icdf(0.5)
 
     def entropy(self) -> Float[Tensor, "*batch"]:
-        """See `Distribution.entropy`; by piecewise Gauss-Legendre quadrature, to about 1e-10."""
-        return _entropy_integral(self)
+        """See `Distribution.entropy`; by piecewise Gauss-Legendre quadrature in float64, to about 1e-10."""
+        return _entropy_integral(self).to(self.logits.dtype)
 
     def rsample(self, sample_shape: torch.Size | list[int] | tuple[int, ...] = ()) -> Float[Tensor, "..."]:
         """See `Distribution.rsample`; differentiable by implicit reparametrisation."""
@@ -153,17 +155,26 @@ class NormalMixture(Distribution):
 
 
 def _highest_point(mixture: NormalMixture) -> Float[Tensor, "*batch"]:
-    """The highest of the local maxima above the components' means.
+    """The highest of the local maxima above the components' means and above the highest of some points between them.
 
-    Each step is the better of Newton's and the mean shift, which never descends.
+    Each step is the better of Newton's and the mean shift, which never descends. The means alone are not enough: two
+    components may merge into a mode between them while each mean is held by a small peak of its own.
     """
-    point = mixture.loc.movedim(-1, 0)  # (starts, *batch)
+    point = torch.cat([mixture.loc.movedim(-1, 0), _highest_mark(mixture)[None]])  # (starts, *batch)
     for _ in range(ASCENT_STEPS):
         newton, shifted = _ascents(mixture, point)
         better = mixture.log_prob(newton) > mixture.log_prob(shifted)
         point = torch.where(better, newton, shifted)
     highest = mixture.log_prob(point).argmax(0, keepdim=True)
     return point.gather(0, highest)[0]
+
+
+def _highest_mark(mixture: NormalMixture) -> Float[Tensor, "*batch"]:
+    """The densest of the points half a standard deviation apart around each component."""
+    reach = torch.arange(-MODE_REACH, MODE_REACH + 0.5, 0.5, dtype=mixture.loc.dtype, device=mixture.loc.device)
+    marks = (mixture.loc[..., None] + mixture.scale[..., None] * reach).flatten(-2).movedim(-1, 0)  # (marks, *batch)
+    log_prob = torch.stack([mixture.log_prob(mark) for mark in marks])  # one by one: components times marks are many
+    return marks.gather(0, log_prob.argmax(0, keepdim=True))[0]
 
 
 def _ascents(
@@ -193,6 +204,8 @@ def _entropy_integral(mixture: NormalMixture) -> Float[Tensor, "*batch"]:
 
     So no piece is wide for any component that it meets, however different their scales are.
     """
+    # In float64, since the nodes of a narrow component far from 0 are hardly distinct in float32.
+    mixture = NormalMixture(mixture.logits.double(), mixture.loc.double(), mixture.scale.double(), validate_args=False)
     reach = torch.arange(-ENTROPY_REACH, ENTROPY_REACH + 1, dtype=mixture.loc.dtype, device=mixture.loc.device)
     with torch.no_grad():
         marks = (mixture.loc[..., None] + mixture.scale[..., None] * reach).flatten(-2).sort(-1).values.movedim(-1, 0)

@@ -8,11 +8,13 @@ from torch import Tensor
 from torch.distributions import Bernoulli, Categorical, Distribution
 
 from priorfit.distributions.class_probabilities import class_probs
+from priorfit.distributions.values import Values, as_values
 from priorfit.errors import InputError
+from priorfit.metrics.reals import real_values
 
 
 @singledispatch
-def pit(ppd: Distribution, y: Num[Tensor, "..."]) -> Float[Tensor, "..."]:
+def pit(ppd: Distribution, y: Values) -> Float[Tensor, "..."]:
     """The probability integral transform of what came: uniform between 0 and 1 if the prediction is right.
 
     For reals it is the cdf. For classes it is drawn uniformly from the step of the cdf at the class, which keeps it
@@ -21,7 +23,7 @@ def pit(ppd: Distribution, y: Num[Tensor, "..."]) -> Float[Tensor, "..."]:
     >>> pit(torch.distributions.Normal(torch.zeros(3), 1.0), torch.zeros(3))
     tensor([0.5000, 0.5000, 0.5000])
     """
-    return ppd.cdf(y)
+    return ppd.cdf(real_values(ppd, y))
 
 
 @pit.register(Categorical)
@@ -33,13 +35,16 @@ def _class_pit(ppd: Categorical | Bernoulli, y: Num[Tensor, "..."]) -> Float[Ten
     return above - probs.gather(-1, label)[..., 0] * torch.rand(y.shape, dtype=probs.dtype, device=probs.device)
 
 
-def coverage(ppd: Distribution, y: Num[Tensor, "..."], levels: Float[Tensor, "levels"]) -> Float[Tensor, "levels"]:
+def coverage(ppd: Distribution, y: Values, levels: Values) -> Float[Tensor, "levels"]:
     """The share of the outcomes that lie within the central interval of each level; right when equal to the level.
 
     >>> y = torch.tensor([-2.0, -0.5, 0.5, 2.0])
     >>> coverage(torch.distributions.Normal(0.0, 1.0), y, levels=torch.tensor([0.5, 0.9]))
     tensor([0.5000, 0.5000])
     """
+    levels = as_values(levels, ppd.mean, torch.Size([])).flatten()
+    if not bool(((levels >= 0) & (levels <= 1)).all()):
+        raise InputError(f"levels must be probabilities from 0 to 1; got {levels.tolist()}.")
     needed = (2 * pit(ppd, y) - 1).abs().flatten()  # the level of the smallest central interval that holds y
     return (needed <= levels[:, None]).to(levels.dtype).mean(-1)
 

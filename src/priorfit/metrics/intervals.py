@@ -10,24 +10,23 @@ from torch.distributions import Distribution, Normal
 
 from priorfit.distributions import BoundedRiemann, NormalMixture, UnboundedRiemann
 from priorfit.distributions.quadrature import expectation_nodes
-from priorfit.errors import InputError
+from priorfit.distributions.values import Values, as_probability
 from priorfit.metrics.partial_means import mean_excess, mean_shortfall
+from priorfit.metrics.reals import quantile, real_values
 
 
-def interval(ppd: Distribution, level: float) -> tuple[Float[Tensor, "*batch"], Float[Tensor, "*batch"]]:
+def interval(ppd: Distribution, level: Values) -> tuple[Float[Tensor, "*batch"], Float[Tensor, "*batch"]]:
     """The central interval that holds a share ``level`` of the probability: its lower and its upper end.
 
     >>> low, high = interval(Normal(torch.zeros(3), 1.0), level=0.95)
     >>> low.shape, high[0]
     (torch.Size([3]), tensor(1.9600))
     """
-    if not 0 <= level <= 1:
-        raise InputError(f"level must be a probability from 0 to 1; got {level}.")
-    low, high = (ppd.mean.new_tensor(tail) for tail in ((1 - level) / 2, (1 + level) / 2))
-    return ppd.icdf(low), ppd.icdf(high)
+    tail = (1 - as_probability(level)) / 2
+    return quantile(ppd, tail), quantile(ppd, 1 - tail)
 
 
-def crps(ppd: Distribution, y: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+def crps(ppd: Distribution, y: Values) -> Float[Tensor, "..."]:
     """The continuous ranked probability score of a prediction: E|Y - y| - E|Y - Y'| / 2, in the unit of y.
 
     Exact for Riemann distributions, Normal and NormalMixture; for others by 1024 quantiles.
@@ -35,6 +34,7 @@ def crps(ppd: Distribution, y: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     >>> crps(Normal(torch.zeros(3), 1.0), torch.zeros(3)).shape
     torch.Size([3])
     """
+    y = real_values(ppd, y)
     return mean_shortfall(ppd, y) + mean_excess(ppd, y) - half_mean_difference(ppd)
 
 

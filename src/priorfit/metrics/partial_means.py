@@ -11,26 +11,36 @@ from torch.distributions import Distribution, Normal
 from priorfit.distributions import BoundedRiemann, NormalMixture, UnboundedRiemann, affine
 from priorfit.distributions.normal_tails import normal_cdf
 from priorfit.distributions.quadrature import expectation_nodes
+from priorfit.distributions.values import Values
+from priorfit.metrics.reals import real_values
 
 NORMAL_PEAK = 1 / math.sqrt(2 * math.pi)
 
 
-@singledispatch
-def mean_shortfall(ppd: Distribution, value: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+def mean_shortfall(ppd: Distribution, value: Values) -> Float[Tensor, "..."]:
     """E[max(value - y, 0)]: how far y lies below a value, on average; a y above it counts 0.
 
     Exact for Riemann distributions, Normal and NormalMixture; for others by 1024 quantiles.
 
-    >>> mean_shortfall(Normal(0.0, 1.0), torch.tensor(0.0))
+    >>> mean_shortfall(Normal(0.0, 1.0), 0.0)
     tensor(0.3989)
     """
+    return _shortfall(ppd, real_values(ppd, value))
+
+
+def mean_excess(ppd: Distribution, value: Values) -> Float[Tensor, "..."]:
+    """E[max(y - value, 0)]: how far y lies above a value, on average; a y below it counts 0."""
+    return _excess(ppd, real_values(ppd, value))
+
+
+@singledispatch
+def _shortfall(ppd: Distribution, value: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     points, weights = _nodes_before(ppd, value)
     return (weights * (value - points).clamp(min=0)).sum(0)
 
 
 @singledispatch
-def mean_excess(ppd: Distribution, value: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-    """E[max(y - value, 0)]: how far y lies above a value, on average; a y below it counts 0."""
+def _excess(ppd: Distribution, value: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     points, weights = _nodes_before(ppd, value)
     return (weights * (points - value).clamp(min=0)).sum(0)
 
@@ -46,15 +56,15 @@ def _nodes_before(
     )
 
 
-@mean_excess.register(BoundedRiemann)
-@mean_excess.register(UnboundedRiemann)
-@mean_excess.register(Normal)
-@mean_excess.register(NormalMixture)
+@_excess.register(BoundedRiemann)
+@_excess.register(UnboundedRiemann)
+@_excess.register(Normal)
+@_excess.register(NormalMixture)
 def _mirrored_shortfall(ppd: Distribution, value: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-    return mean_shortfall(affine(ppd, -1.0, 0.0), -value)
+    return _shortfall(affine(ppd, -1.0, 0.0), -value)
 
 
-@mean_shortfall.register(Normal)
+@_shortfall.register(Normal)
 def _normal_shortfall(ppd: Normal, value: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     return ppd.scale * _standard_shortfall((value - ppd.loc) / ppd.scale)
 
@@ -65,18 +75,18 @@ def _standard_shortfall(depth: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape
     return (depth * normal_cdf(depth) + density).clamp(min=0)
 
 
-@mean_shortfall.register(NormalMixture)
+@_shortfall.register(NormalMixture)
 def _mixture_shortfall(ppd: NormalMixture, value: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     components = Normal(ppd.loc, ppd.scale, validate_args=False)
     return (ppd.probs * _normal_shortfall(components, value[..., None])).sum(-1)
 
 
-@mean_shortfall.register(BoundedRiemann)
+@_shortfall.register(BoundedRiemann)
 def _bounded_shortfall(ppd: BoundedRiemann, value: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     return (ppd.probs * _uniform_shortfall(ppd, value)).sum(-1)
 
 
-@mean_shortfall.register(UnboundedRiemann)
+@_shortfall.register(UnboundedRiemann)
 def _unbounded_shortfall(ppd: UnboundedRiemann, value: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     (low, high), (low_scale, high_scale) = ppd.tail_starts, ppd.tail_scales
     below = (value[..., None] - low) / low_scale  # (..., 1)

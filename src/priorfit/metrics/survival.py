@@ -7,17 +7,19 @@ from torch import Tensor
 from torch.distributions import Distribution, Normal
 
 from priorfit.distributions import BoundedRiemann, NormalMixture, UnboundedRiemann, affine
+from priorfit.distributions.values import Values
+from priorfit.metrics.reals import real_values
 
 
 @singledispatch
-def survival(ppd: Distribution, value: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+def survival(ppd: Distribution, value: Values) -> Float[Tensor, "..."]:
     """The probability of more than a value."""
-    return 1 - ppd.cdf(value)
+    return 1 - ppd.cdf(real_values(ppd, value))
 
 
 @survival.register(BoundedRiemann)
 @survival.register(UnboundedRiemann)
 @survival.register(Normal)
 @survival.register(NormalMixture)
-def _mirrored_cdf(ppd: Distribution, value: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-    return affine(ppd, -1.0, 0.0).cdf(-value)
+def _mirrored_cdf(ppd: Distribution, value: Values) -> Float[Tensor, "..."]:
+    return affine(ppd, -1.0, 0.0).cdf(-real_values(ppd, value))
