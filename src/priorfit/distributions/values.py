@@ -16,7 +16,7 @@ Values = Num[Tensor, "..."] | Num[np.ndarray, "..."] | np.number | float | Seque
 def as_values(value: Values, like: Float[Tensor, "..."], batch_shape: torch.Size) -> Float[Tensor, "..."]:
     """Values that broadcast with a batch shape.
 
-    A tensor of floats stays as it is; anything else takes the dtype and the device of ``like``.
+    A tensor of several floats stays as it is, and so does its precision; anything else takes the dtype of ``like``.
 
     >>> as_values(1, torch.zeros(3), torch.Size([3])), as_values([0.5, 2.0], torch.zeros(()), torch.Size([]))
     (tensor(1.), tensor([0.5000, 2.0000]))
@@ -24,8 +24,9 @@ def as_values(value: Values, like: Float[Tensor, "..."], batch_shape: torch.Size
     values = value if isinstance(value, Tensor) else torch.from_numpy(_array(value)).to(like.device, like.dtype)
     if values.dtype is torch.bool or values.is_complex():
         raise InputError(f"expected real numbers; got a tensor of {values.dtype}.")
-    _check_shape(values.shape, batch_shape)
-    return values if values.is_floating_point() else values.to(like.dtype)
+    if values.shape != batch_shape:
+        _check_shape(values.shape, batch_shape)
+    return values if values.ndim and values.is_floating_point() else values.to(like.dtype)
 
 
 def as_levels(value: Values, like: Float[Tensor, "..."], batch_shape: torch.Size) -> Float[Tensor, "..."]:
