@@ -3,6 +3,7 @@ import torch
 from torch.distributions import Laplace, Normal
 
 from priorfit.distributions import BoundedRiemann, UnboundedRiemann, affine
+from priorfit.distributions.double import in_double
 from priorfit.errors import InputError
 
 
@@ -36,6 +37,15 @@ def test_maps_that_are_not_invertible_are_refused(scale, shift):
 def test_other_families_are_refused():
     with pytest.raises(InputError, match="affine knows Riemann distributions, Normal and NormalMixture; got Laplace"):
         affine(Laplace(0.0, 1.0), 2.0, 0.0)
+
+
+@pytest.mark.parametrize(("scale", "shift"), [(1e-9, 1.0), (1.0, 1e12), (1e38, 0.0)])
+@pytest.mark.parametrize("family", [BoundedRiemann, UnboundedRiemann])
+def test_maps_that_let_borders_collapse_are_refused_in_float32_and_done_in_float64(family, scale, shift):
+    ppd = family(torch.tensor([-1.0, 0.0, 0.5, 30.0]), torch.zeros(3), validate_args=True)
+    with pytest.raises(InputError, match="borders of torch.float32 that are infinite or no longer distinct"):
+        affine(ppd, scale, shift)
+    assert affine(in_double(ppd), scale, shift).mean.isfinite()
 
 
 def test_gradients_flow_to_scale_and_shift():

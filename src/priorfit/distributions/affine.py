@@ -56,7 +56,13 @@ def _mapped_riemann(distribution: Buckets, scale: Float[Tensor, "..."], shift: F
     if bool(mirrored.any()):
         borders = torch.where(mirrored, borders.flip(-1), borders)
         logits = torch.where(mirrored, logits.flip(-1), logits)
-    return type(distribution)(borders, logits, validate_args=distribution._validate_args)
+    try:
+        return type(distribution)(borders, logits, validate_args=distribution._validate_args)
+    except ValueError as error:
+        raise InputError(
+            f"the map leaves borders of {borders.dtype} that are infinite or no longer distinct: the shift is too "
+            "large beside the buckets, or the scale too large. Map in_double(distribution), of float64, in its place."
+        ) from error
 
 
 @_mapped.register(Normal)

@@ -106,8 +106,8 @@ class NormalMixture(Distribution):
         below, above = (tail.to(self.logits.dtype) for tail in (level, 1 - level))
         with torch.no_grad():
             shape = (*level.shape, self.logits.shape[-1])
-            parts = (part.expand(shape) for part in (self.probs, self.loc, self.scale))
-            root = mixture_quantiles(*parts, below, above)
+            probs, loc, scale = (part.expand(shape) for part in (self.probs, self.loc, self.scale))
+            root = mixture_quantiles(probs, loc, scale, below, above)
         inside = torch.isfinite(root)
         point = torch.where(inside, root, self.mean.detach())
         missing = torch.where(below < above, below - self.cdf(point), self.survival(point) - above)

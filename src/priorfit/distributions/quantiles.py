@@ -50,8 +50,8 @@ def mixture_quantiles(
     ends = torch.where(below == 0, -torch.inf, torch.where(above == 0, torch.inf, torch.nan))
     result = ends.to(loc.dtype).flatten()
     searched = ((below > 0) & (above > 0)).flatten()
-    flat = (part.reshape(-1, part.shape[-1])[searched] for part in (probs, loc, scale))
-    search = _begin(*flat, below.flatten()[searched], above.flatten()[searched])
+    probs, loc, scale = (part.reshape(-1, part.shape[-1])[searched] for part in (probs, loc, scale))
+    search = _begin(probs, loc, scale, below.flatten()[searched], above.flatten()[searched])
     result[searched] = _found(search)
     return result.reshape(below.shape)
 
