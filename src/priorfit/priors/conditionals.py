@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.distributions import Categorical, Distribution, Normal
 
 from priorfit.data import Classes, Conditional, Datasets, Outcome
+from priorfit.distributions.normal_tails import normal_cdf
 from priorfit.errors import PriorError
 
 
@@ -96,4 +97,4 @@ class BinarizedConditional:
         excess = law.mean - self.threshold  # (batch, query)
         certain = torch.where(excess > 0, torch.inf, -torch.inf).to(excess.dtype)  # of a point mass
         z = torch.where(law.stddev > 0, excess / law.stddev, certain)
-        return Categorical(torch.special.ndtr(torch.stack([-z, z], dim=-1)), validate_args=False)
+        return Categorical(normal_cdf(torch.stack([-z, z], dim=-1)), validate_args=False)
