@@ -15,6 +15,8 @@ from priorfit.estimators.too_many import Labels, TooManyColumns, TooManyRows, ch
 from priorfit.extras import needs_extra
 from priorfit.network import PFN
 from priorfit.network.posterior import PFNPosterior
+from priorfit.network.surprise import DRAWS, Surprise
+from priorfit.priors import Prior
 
 with needs_extra("sklearn"):
     from sklearn.base import BaseEstimator
@@ -84,6 +86,11 @@ class PFNEstimator(BaseEstimator, ABC):
         with torch.no_grad():
             self.posterior_ = model.condition(x[:, columns], y)
         self.model_, self.columns_ = model, columns
+
+    def surprise(self, prior: Prior | None = None, draws: int = DRAWS, seed: int = 0) -> Surprise:
+        """Did the model's prior draw the training rows? See `PFNPosterior.surprise`; ``print`` the result."""
+        check_is_fitted(self, "posterior_")
+        return self.posterior_.surprise(prior, draws, seed)
 
     def _answer(self, X: Any) -> Distribution:
         """What the network says about rows, in the user's units."""

@@ -1,38 +1,27 @@
 """Whether stated probabilities come true: PIT, coverage, and the calibration error of classes."""
 
-from functools import singledispatch
-
-import torch
 from jaxtyping import Float, Num
 from torch import Tensor
-from torch.distributions import Bernoulli, Categorical, Distribution
+from torch.distributions import Distribution
 
 from priorfit.distributions.class_probabilities import class_probs
+from priorfit.distributions.pit import pit as transformed
 from priorfit.distributions.values import Values, as_values
 from priorfit.errors import InputError
 from priorfit.metrics.reals import real_values
 
 
-@singledispatch
 def pit(ppd: Distribution, y: Values) -> Float[Tensor, "..."]:
     """The probability integral transform of what came: uniform between 0 and 1 if the prediction is right.
 
     For reals it is the cdf. For classes it is drawn uniformly from the step of the cdf at the class, which keeps it
     uniform.
 
+    >>> import torch
     >>> pit(torch.distributions.Normal(torch.zeros(3), 1.0), torch.zeros(3))
     tensor([0.5000, 0.5000, 0.5000])
     """
-    return ppd.cdf(real_values(ppd, y))
-
-
-@pit.register(Categorical)
-@pit.register(Bernoulli)
-def _class_pit(ppd: Categorical | Bernoulli, y: Num[Tensor, "..."]) -> Float[Tensor, "..."]:
-    probs = class_probs(ppd).expand(*y.shape, -1)
-    label = y.long()[..., None]
-    above = probs.cumsum(-1).gather(-1, label)[..., 0]
-    return above - probs.gather(-1, label)[..., 0] * torch.rand(y.shape, dtype=probs.dtype, device=probs.device)
+    return transformed(ppd, y if isinstance(y, Tensor) else real_values(ppd, y))
 
 
 def coverage(ppd: Distribution, y: Values, levels: Values) -> Float[Tensor, "levels"]:

@@ -153,7 +153,8 @@ class PFN(Model):
         targets = readable(reading.targets(y), weight, "context_y")
         warn_of_context(inputs, targets, self.problem, self.card)
         units = self.scaling(targets)
-        return PFNPosterior(self, self.remember(inputs, units.to_model(targets)), reading, units)
+        memory = self.remember(inputs, units.to_model(targets))
+        return PFNPosterior(self, memory, reading, units, (inputs, targets))
 
 
 def load_pfn(path: str | Path) -> PFN:

@@ -1,7 +1,7 @@
 """A conditioned network: it answers any number of queries, in chunks that fit in memory."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
 
 import torch
 from jaxtyping import Num
@@ -13,12 +13,17 @@ from priorfit.network.attention import KeysValues
 from priorfit.network.limits import warn_of_inputs
 from priorfit.network.reading import Reading
 from priorfit.network.solutions import Remembered
+from priorfit.network.surprise import DRAWS, Surprise, surprise_of
 from priorfit.network.units import NoUnits, Units
 from priorfit.network.validation import checked_queries, is_finite, readable
+from priorfit.priors import Prior
 from priorfit.values import Values
 
 if TYPE_CHECKING:
     from priorfit.network.pfn import PFN
+
+Context: TypeAlias = tuple[Num[Tensor, "datasets points features"], Num[Tensor, "datasets points"]]
+"""The points that a network was conditioned on, in the units of its prior."""
 
 CHUNK_BYTES = 64 * 2**20
 """Memory that the network's intermediate states of one chunk of queries may take."""
@@ -35,8 +40,11 @@ class Memory:
 class PFNPosterior:
     """What a network remembers of a context; a `Posterior`."""
 
-    def __init__(self, model: "PFN", memory: Memory, reading: Reading, units: Units | NoUnits) -> None:
+    def __init__(
+        self, model: "PFN", memory: Memory, reading: Reading, units: Units | NoUnits, context: Context
+    ) -> None:
         self._model, self._memory, self._reading, self._units = model, memory, reading, units
+        self._context = context
 
     def predict(self, query_x: Values) -> Distribution:
         """The posterior predictive of each query, in the units of the context; no query sees another.
@@ -51,6 +59,27 @@ class PFNPosterior:
         refined = torch.cat([self._refined(chunk) for chunk in inputs.split(self.chunk_size(), dim=1)], dim=1)
         refined = refined.reshape(*x.shape[:-1], refined.shape[-1])
         return reading.to_user(model.head.distribution(refined), self._units)
+
+    def surprise(self, prior: Prior | None = None, draws: int = DRAWS, seed: int = 0) -> Surprise:
+        """Did the prior draw this context? A p-value: small where the data are unlike the prior's, in whatever way.
+
+        Each point is predicted from those before it, in an order that depends on x and seed alone: the first few one by
+        one, then in blocks as large as all points before them. PIT values and log densities minus their expectations
+        make seven summaries, of which large ones are surprising: targets that are improbable, too probable (units that
+        are too small), one far off, quantiles that are uneven (for classes they are drawn within their step),
+        neighbours whose errors are alike or unlike, functions that are too smooth. The same summaries of ``draws``
+        datasets at the same x say what is usual, and the p-value is the rank of the data's most extreme one among
+        theirs. It is uniform if the prior drew the data, whatever the network does: a bad network costs power alone.
+
+        The draws are those of ``prior``, by default of the one on the model's card. Where there is none to draw from
+        (the prior is a function, or draws its own inputs), the network's own draws take their place, which costs n
+        passes and is right as far as the network is; ``null`` of the result says which. An empty context is refused;
+        one point is compared by its PIT and its log density alone.
+        """
+        found = surprise_of(self._model, *self._context, prior, draws, seed)
+        shape = self._reading.batch_shape
+        statistics = {name: values.reshape(shape) for name, values in found.statistics.items()}
+        return replace(found, p_value=found.p_value.reshape(shape), statistics=statistics)
 
     def chunk_size(self) -> int:
         """How many queries of each dataset go through the network at once."""

@@ -165,6 +165,15 @@ class PaddedFeatures(Wrapper):
         inner = self.prior.draw(x * kept)
         return Datasets(inner.x * (self.max_features / used).to(x.dtype), inner.y, inner.conditional)
 
+    def targets(self, x: Float[Tensor, "batch points features"]) -> Float[Tensor, "batch points"]:
+        """See `Prior.targets`; ``x`` is what the network sees, so the columns in use are those that are not all 0."""
+        if self.mixture is not None:
+            return self.mixture.targets(x)
+        column = torch.arange(1, x.shape[-1] + 1, device=x.device)
+        used = ((x != 0).any(-2) * column).amax(-1).clamp(self.min_features, self.max_features)[:, None, None]
+        extra = self.inputs.sample(len(x), self.num_extra, x.shape[-1]).to(x) * (column <= used)
+        return self.prior.draw(torch.cat([extra, x * (used / self.max_features).to(x.dtype)], dim=-2)).y
+
 
 @dataclass(frozen=True)
 class WeightedFeatures(Wrapper):
