@@ -18,6 +18,7 @@ RUNS = [
     ["gp_speed"],
     ["label_regression"],
     ["smooth_features"],
+    ["surprise_power"],
     ["time_to_quality", "--peers"],
 ]
 
