@@ -11,7 +11,7 @@ from priorfit.cli.main import run
 from priorfit.data import Classes
 from priorfit.errors import InputError, RecipeError, UnknownModelError
 from priorfit.network import PFN, ModelCard, NetworkSettings, Problem
-from priorfit.zoo import names
+from priorfit.zoo import load, names
 
 COMMANDS = ("quickstart", "train", "predict", "models", "verify", "demo")
 RECIPE = """
@@ -192,3 +192,17 @@ def test_python_dash_m_is_the_command_line_and_debug_shows_the_trace(tmp_path: P
     assert done.returncode == 1 and done.stdout == ""
     assert done.stderr.startswith("Traceback")
     assert done.stderr.splitlines()[-1].startswith("priorfit.errors.InputError: no file at nowhere.csv")
+
+
+@pytest.mark.parametrize(("scale", "code"), [(1.0, 0), (3.0, 1)])
+def test_verify_has_an_exit_code_for_scripts(
+    scale: float, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A model whose targets have other units than its prior's must not pass."""
+    model = load("gp-rbf-1d")
+    model.scaling.spread *= scale
+    monkeypatch.setattr("priorfit.cli.verify.load", lambda _: model)
+    assert exit_code(monkeypatch, "verify", "gp-rbf-1d", "--n", "4", "--datasets", "300") == code
+    assert ("bad" if code else "Nothing needs to be done.") in " ".join(capsys.readouterr().out.split())
+    assert exit_code(monkeypatch, "verify", "--help") == 0
+    assert "The exit code is for scripts" in " ".join(capsys.readouterr().out.split())

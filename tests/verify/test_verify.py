@@ -9,9 +9,14 @@ from torch.distributions import Bernoulli, Distribution, Normal
 
 import priorfit as pf
 from priorfit.baselines import ExactBetaBernoulli, ExactGP
-from priorfit.errors import InputError, OutsideTrainingWarning
+from priorfit.data import Batch
+from priorfit.errors import InputError, OutsideTrainingWarning, UnknownModelError
+from priorfit.priors import GaussianProcess
 from priorfit.verify import Report
+from priorfit.verify.calibration import calibration_check
 from priorfit.verify.page import save_page
+from priorfit.verify.surprises import surprise_check
+from priorfit.verify.tasks import Examined
 
 GP = pf.GaussianProcess(lengthscale=0.4, noise=0.01)
 COINS = pf.BetaBernoulli()
@@ -89,17 +94,17 @@ def test_what_must_not_matter_is_found_where_it_does(fault, question):
 @pytest.mark.parametrize(
     ("fault", "question", "words"),
     [
-        ("narrow", "PIT", "The predictions are too narrow."),
+        ("narrow", "PIT", "The predictions are too narrow. Train longer"),
         ("wide", "PIT", "The predictions are too wide."),
         ("shift", "PIT", "The targets come lower than they are predicted."),
-        ("narrow", "coverage", "The intervals are too narrow."),
+        ("narrow", "coverage", "The intervals are too narrow. Train longer"),
         ("wide", "coverage", "The intervals are too wide."),
     ],
 )
 def test_a_fault_is_named_in_words(fault, question, words):
     checks = pf.verify(Spoiled(fault), GP, context_sizes=[8], num_datasets=500).checks
     (check,) = (check for check in checks if check.question == f"{question} at n = 8")
-    assert check.words.endswith(words)
+    assert words in check.words
 
 
 def test_inputs_beyond_the_trained_range_are_found():
@@ -148,3 +153,73 @@ def test_the_report_is_text_json_and_one_page(tmp_path: Path):
     page = (tmp_path / "report.html").read_text()
     assert page.count("data:image/png;base64,") == 6
     assert all(check.question in page for check in report.checks)
+
+
+def test_each_line_ends_in_what_to_do():
+    for report in (
+        pf.verify(ExactGP(GP), GP, context_sizes=[0, 4], num_datasets=100),
+        pf.verify(Spoiled("narrow"), GP, context_sizes=[0, 4], num_datasets=100),
+    ):
+        for check in report.checks:
+            assert check.words.endswith("Nothing needs to be done.") == (check.verdict == "good"), check.words
+            advice = check.words.split(". ")[-1].split(": ")[0]
+            assert check.words.endswith(".")
+            assert advice.split()[0] in {"Nothing", "Train", "Make", "If"}, check.words
+
+
+def test_a_prior_of_ones_own_is_called_by_its_name_and_has_no_exact_answer_only_once():
+    @pf.prior(num_features=1, inputs=pf.UniformInputs())
+    def slopes(x: torch.Tensor) -> torch.Tensor:
+        return torch.randn(len(x), 1) * x[..., 0] + 0.1 * torch.randn(x.shape[:2])
+
+    report = pf.verify(pf.train(tiny_recipe(steps=2)), slopes, num_datasets=20)
+    assert report.prior == "slopes"
+    assert str(report).count("No exact answer is known for slopes") == 1
+    assert found(report)["gap to exact"] == "not checked"
+    with pytest.raises(InputError, match=r"cannot be built from its card.*Pass it: verify\(model, prior\)"):
+        pf.verify(pf.train(tiny_recipe(steps=2, prior=slopes)))
+
+
+def test_the_name_of_a_released_model_is_enough():
+    report = pf.verify("gp-rbf-1d", context_sizes=[3], num_datasets=50)
+    assert report.name == "gp-rbf-1d"
+    assert found(report)["surprise on data of the prior"] == "good"
+    with pytest.raises(UnknownModelError, match="Did you mean 'gp-rbf-1d'"):
+        pf.verify("gp-rbf-1")
+
+
+@pytest.mark.usefixtures("as_users_run_it")
+def test_what_is_no_model_is_refused():
+    with pytest.raises(InputError, match="verify takes a model, the name of a released one"):
+        pf.verify(3)  # pyright: ignore[reportArgumentType]
+
+
+def test_the_tolerance_of_an_interval_is_that_of_its_level():
+    """Three percent are little at the level 50 %, but more than half of what should lie outside of 95 %."""
+
+    def verdict_of(shares: tuple[float, float]) -> str:
+        half, most = (torch.special.ndtri(torch.tensor(0.5 + level / 2)) for level in (0.5, 0.95))
+        counts = [round(20_000 * share) for share in shares]
+        y = torch.full((20_000, 1), 9.0)
+        y[: counts[1]], y[: counts[0]] = (half + most) / 2, 0.0
+        tasks = Batch(torch.zeros(20_000, 0, 1), torch.zeros(20_000, 0), torch.zeros(20_000, 1, 1), y)
+        return calibration_check(Examined(0, tasks, Normal(torch.zeros(20_000, 1), 1.0)), pf.Real(), 0).verdict
+
+    assert verdict_of((0.50, 0.95)) == "good"
+    assert verdict_of((0.53, 0.95)) == "doubtful"
+    assert verdict_of((0.50, 0.92)) == "bad"
+
+
+@dataclass(frozen=True)
+class OtherAtGivenInputs(GaussianProcess):
+    """A prior whose targets at given inputs are not those that come with its own."""
+
+    def targets(self, x: torch.Tensor) -> torch.Tensor:
+        return 10 * super().targets(x)
+
+
+def test_a_prior_that_draws_other_targets_at_given_inputs_is_found():
+    prior = OtherAtGivenInputs(lengthscale=0.4, noise=0.01)
+    assert surprise_check(ExactGP(GP), prior, 10, seed=0).verdict == "bad"
+    assert surprise_check(ExactGP(GP), GP, 10, seed=0).verdict == "good"
+    assert surprise_check(ExactGP(GP), pf.Strokes(), 10, seed=0).verdict == "not checked"

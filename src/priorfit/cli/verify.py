@@ -22,7 +22,11 @@ def verify(
     json: Annotated[Path | None, typer.Option(help="Also write the report here, as JSON.")] = None,
     html: Annotated[Path | None, typer.Option(help="Also write the report with pictures here.")] = None,
 ) -> None:
-    """Is a model's posterior right? Calibration, gap to the exact answer, and what must not matter."""
+    """Is a model's posterior right? Calibration, gap to the exact answer, and what must not matter.
+
+    The exit code is for scripts: 0 if all that could be checked is good, 1 if anything is doubtful or bad (or an error
+    stopped it).
+    """
     report = examine(load(model), context_sizes=sizes, num_datasets=datasets, seed=seed)
     table = Table("verdict", "question", "what was found", box=None, header_style="bold")
     for check in report.checks:
@@ -35,3 +39,5 @@ def verify(
         from priorfit.verify.page import save_page
 
         save_page(report, html)
+    if report.verdict in {"doubtful", "bad"}:
+        raise typer.Exit(1)

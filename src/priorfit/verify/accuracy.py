@@ -1,24 +1,32 @@
 """How far is the model from the truth, and does it learn from its context?"""
 
+from collections.abc import Iterable
+
 from priorfit.baselines.exact import exact
 from priorfit.metrics import Estimate, divergence
+from priorfit.predictor import Predictor
 from priorfit.priors import Prior
-from priorfit.verify.check import Check, graded
+from priorfit.verify.check import TRAIN, Check, advised, graded
 from priorfit.verify.tasks import Examined
 
 
-def gap_check(some: Examined, prior: Prior) -> Check:
-    """The gap to the exact posterior, where the prior has one."""
-    question = f"gap to exact at n = {some.num_context}"
+def gap_checks(examined: Iterable[Examined], prior: Prior, name: str) -> list[Check]:
+    """The gap to the exact posterior at each context size, or one line that says that the prior has none."""
     reference = exact(prior)
-    if reference is None:
-        return Check(question, "not checked", f"No exact answer is known for {type(prior).__name__}.")
+    if reference is not None:
+        return [_gap_check(some, reference) for some in examined]
+    words = f"No exact answer is known for {name}. Judge by PIT and calibration, or compare with a long run of MCMC."
+    return [Check("gap to exact", "not checked", words)]
+
+
+def _gap_check(some: Examined, reference: Predictor) -> Check:
     tasks = some.tasks
     truth = reference.condition(tasks.context_x, tasks.context_y).predict(tasks.query_x)
     gap = Estimate.over(divergence(truth, some.ppd).mean(-1))
+    verdict = graded(gap.mean + gap.half_width, good=0.05, doubtful=0.2)
     words = f"{gap.mean:z.4f} ± {gap.half_width:.4f} nats are lost to the exact posterior."
     numbers = {"gap": gap.mean, "half_width": gap.half_width}
-    return Check(question, graded(gap.mean + gap.half_width, good=0.05, doubtful=0.2), words, numbers)
+    return Check(f"gap to exact at n = {some.num_context}", verdict, advised(words, verdict, TRAIN), numbers)
 
 
 def learning_check(first: Examined, last: Examined) -> Check:
@@ -29,4 +37,6 @@ def learning_check(first: Examined, last: Examined) -> Check:
     )
     gained = before.mean - after.mean
     verdict = "good" if gained > 0 else graded(-gained, 0.0, before.half_width + after.half_width)
-    return Check("learning from the context", verdict, words, {"first": before.mean, "last": after.mean})
+    advice = "Train longer; if targets of this prior tell nothing of each other, that is as it should be."
+    numbers = {"first": before.mean, "last": after.mean}
+    return Check("learning from the context", verdict, advised(words, verdict, advice), numbers)

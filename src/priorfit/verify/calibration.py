@@ -10,12 +10,16 @@ from priorfit.data import Classes, Outcome
 from priorfit.distributions.class_probabilities import class_probs
 from priorfit.metrics import coverage, expected_calibration_error, pit
 from priorfit.seeding import seeded
-from priorfit.verify.check import Check, graded
+from priorfit.verify.check import TRAIN, Check, advised, graded
 from priorfit.verify.tasks import Examined
 
 LEVELS = (0.5, 0.95)
 SURE = 2.81
 """Standard errors that a right model passes but once in 200 times."""
+
+GOOD, DOUBTFUL = 0.02, 0.08
+"""How far a share may be off beyond chance, in units of sqrt(level (1 - level)): 1 and 4 % at the level 50 %, 0.4 and
+1.7 % at 95 %, where as much as at 50 % would be a large part of what lies outside."""
 
 
 def pit_check(some: Examined, seed: int) -> Check:
@@ -29,9 +33,9 @@ def pit_check(some: Examined, seed: int) -> Check:
         f"The quantiles at which the targets came are uniform to within {distance:.3f} "
         f"(chance alone gives up to {chance:.3f} with {len(values):,} datasets)."
     )
-    if verdict != "good":
-        words += f" {_fault(values)}"
-    return Check(f"PIT at n = {some.num_context}", verdict, words, {"distance": distance, "chance": chance})
+    advice = f"{_fault(values)} {TRAIN}"
+    numbers = {"distance": distance, "chance": chance}
+    return Check(f"PIT at n = {some.num_context}", verdict, advised(words, verdict, advice), numbers)
 
 
 def _fault(values: Float[Tensor, " values"]) -> str:
@@ -64,17 +68,17 @@ def _coverage_check(some: Examined, seed: int) -> Check:
     with seeded(seed):
         shares = coverage(some.ppd, some.tasks.query_y, levels)
     count = some.tasks.query_y.numel()
-    chances = [SURE * math.sqrt(level * (1 - level) / count) for level in LEVELS]
-    errors = [abs(float(share) - level) for share, level in zip(shares, LEVELS, strict=True)]
-    excess = max(error - chance for error, chance in zip(errors, chances, strict=True))
+    found = [(level, float(share), math.sqrt(level * (1 - level))) for level, share in zip(LEVELS, shares, strict=True)]
+    chance = SURE / math.sqrt(count)  # in standard deviations of one outcome, as are the tolerances
+    excess = max(abs(share - level) / deviation - chance for level, share, deviation in found)
     stated = ", ".join(
-        f"{float(share):.1%} in the {level:.0%} interval" for share, level in zip(shares, LEVELS, strict=True)
+        f"{share:.1%} in the {level:.0%} interval (chance: up to {chance * deviation:.1%} off)"
+        for level, share, deviation in found
     )
-    words = f"Of {count:,} targets, {stated} (chance: up to {max(chances):.1%} off)."
-    verdict = graded(excess, good=0.01, doubtful=0.04)
-    if verdict != "good":
-        words += f" The intervals are too {'narrow' if float(shares.sum()) < sum(LEVELS) else 'wide'}."
-    numbers = {f"share_in_{level:.0%}": float(share) for share, level in zip(shares, LEVELS, strict=True)}
+    verdict = graded(excess, good=GOOD, doubtful=DOUBTFUL)
+    advice = f"The intervals are too {'narrow' if float(shares.sum()) < sum(LEVELS) else 'wide'}. {TRAIN}"
+    words = advised(f"Of {count:,} targets, {stated}.", verdict, advice)
+    numbers = {f"share_in_{level:.0%}": share for level, share, _ in found}
     return Check(f"coverage at n = {some.num_context}", verdict, words, numbers)
 
 
@@ -87,8 +91,8 @@ def _confidence_check(some: Examined) -> Check:
         f"(chance alone gives up to about {chance:.1%})."
     )
     verdict = graded(error - chance, good=0.01, doubtful=0.05)
-    if verdict != "good":
-        probs, label = class_probs(some.ppd).max(-1)
-        is_surer = float(probs.mean()) > float((label == some.tasks.query_y).to(probs.dtype).mean())
-        words += f" The model is too {'sure' if is_surer else 'unsure'}."
-    return Check(f"calibration at n = {some.num_context}", verdict, words, {"error": error, "chance": chance})
+    probs, label = class_probs(some.ppd).max(-1)
+    is_surer = float(probs.mean()) > float((label == some.tasks.query_y).to(probs.dtype).mean())
+    advice = f"The model is too {'sure' if is_surer else 'unsure'}. {TRAIN}"
+    numbers = {"error": error, "chance": chance}
+    return Check(f"calibration at n = {some.num_context}", verdict, advised(words, verdict, advice), numbers)

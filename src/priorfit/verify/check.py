@@ -6,12 +6,18 @@ from typing import Literal
 
 Verdict = Literal["good", "doubtful", "bad", "not checked"]
 
+NOTHING = "Nothing needs to be done."
+TRAIN = "Train longer or a larger network, and make sure that it was trained on this prior."
+
 WORST_FIRST: tuple[Verdict, ...] = ("bad", "doubtful", "good", "not checked")
 
 
 @dataclass(frozen=True)
 class Check:
-    """A question about a model and its answer in plain words; ``numbers`` hold what the words were made of."""
+    """A question about a model and its answer in plain words, of which the last sentence says what to do.
+
+    ``numbers`` hold what the words were made of.
+    """
 
     question: str
     verdict: Verdict
@@ -28,6 +34,15 @@ def graded(value: float, good: float, doubtful: float) -> Verdict:
     if value <= good:
         return "good"
     return "doubtful" if value <= doubtful else "bad"
+
+
+def advised(words: str, verdict: Verdict, advice: str) -> str:
+    """The words with what to do at their end.
+
+    >>> advised("The gap is 0.", "good", advice="Train longer.")
+    'The gap is 0. Nothing needs to be done.'
+    """
+    return f"{words} {NOTHING if verdict == 'good' else advice}"
 
 
 def worst(verdicts: list[Verdict]) -> Verdict:

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from priorfit.predictor import Predictor
 from priorfit.seeding import seeded
-from priorfit.verify.check import Check, graded
+from priorfit.verify.check import Check, advised, graded
 from priorfit.verify.tasks import Examined
 
 NUM_DATASETS = 16
@@ -68,4 +68,5 @@ def _log_density(
 def _compared(question: str, one: Tensor, other: Tensor, words: str) -> Check:
     difference = float((one - other).abs().max())
     verdict = graded(difference, good=1e-2, doubtful=0.1)
-    return Check(question, verdict, f"{words} {difference:.1e}.", {"difference": difference})
+    advice = "If model.double() makes it vanish it is rounding; if not, something in the network sees what it must not."
+    return Check(question, verdict, advised(f"{words} {difference:.1e}.", verdict, advice), {"difference": difference})

@@ -79,7 +79,7 @@ def _nll_picture(report: Report) -> str:
 
 def _gaps(report: Report) -> list[tuple[int, float, float]]:
     named = {check.question: check.numbers for check in report.checks}
-    found = [(size, named[f"gap to exact at n = {size}"]) for size in report.context_sizes]
+    found = [(size, named.get(f"gap to exact at n = {size}", {})) for size in report.context_sizes]
     return [(size, _number(numbers["gap"]), _number(numbers["half_width"])) for size, numbers in found if numbers]
 
 

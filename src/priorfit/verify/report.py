@@ -6,16 +6,21 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from priorfit.checkpoint import write_atomically
-from priorfit.errors import InputError
+from priorfit.description import describe
+from priorfit.errors import InputError, RecipeError
 from priorfit.network import PFN, Model
 from priorfit.predictor import Predictor
 from priorfit.priors import Prior
 from priorfit.training import recipe_from
-from priorfit.verify.accuracy import gap_check, learning_check
+from priorfit.verify.accuracy import gap_checks, learning_check
 from priorfit.verify.calibration import calibration_check, pit_check
-from priorfit.verify.check import Check, Verdict, worst
+from priorfit.verify.check import NOTHING, Check, Verdict, worst
 from priorfit.verify.invariance import batch_check, order_check, queries_check
+from priorfit.verify.surprises import surprise_check
 from priorfit.verify.tasks import Examined, examined, spread_sizes
+from priorfit.zoo import load
+
+OWN_RANGE = "Make sure yourself that your data lie within what it was made for."
 
 DEFAULT_RANGE = (0, 50)
 """Context sizes for a predictor that does not say what it was trained for."""
@@ -60,7 +65,7 @@ class Report:
 
 
 def verify(
-    model: Predictor,
+    model: Predictor | str | Path,
     prior: Prior | None = None,
     *,
     context_sizes: Sequence[int] | None = None,
@@ -70,7 +75,7 @@ def verify(
     """Examine a model on datasets of its prior: calibration, distance to the truth, what must not matter.
 
     Args:
-        model: A `PFN`, or any other predictor.
+        model: A `PFN` or any other predictor, the name of a released model, or the folder of a saved one.
         prior: What the model answers for; by default the one on its card.
         context_sizes: Which n; by default five over the range that the model was trained for.
         num_datasets: For each n, with one query each.
@@ -81,6 +86,7 @@ def verify(
     >>> print(pf.verify(pf.baselines.ExactGP(gp), gp, context_sizes=[5], num_datasets=200).verdict)
     good
     """
+    model = predictor(model)
     prior = prior_of(model) if prior is None else prior
     sizes = tuple(sorted(set(context_sizes))) if context_sizes is not None else spread_sizes(*trained_range(model))
     if not sizes or sizes[0] < 0 or num_datasets < 2:
@@ -91,20 +97,40 @@ def verify(
     asked = {size: examined(model, prior, size, num_datasets, seed) for size in sizes}
     checks = [range_check(model, sizes), inputs_check(model, prior)]
     for some in asked.values():
-        checks += [pit_check(some, seed), calibration_check(some, prior.outcome, seed), gap_check(some, prior)]
+        checks += [pit_check(some, seed), calibration_check(some, prior.outcome, seed)]
+    name = describe(prior).get("name", type(prior).__name__)
+    checks += gap_checks(asked.values(), prior, name)
     first, last = asked[sizes[0]], asked[sizes[-1]]
     if first is not last:
         checks.append(learning_check(first, last))
     checks += [order_check(model, last, seed), batch_check(model, last), queries_check(model, last)]
-    name = model.card.name if isinstance(model, Model) else type(model).__name__
-    return Report(name, type(prior).__name__, sizes, num_datasets, seed, tuple(checks), asked)
+    checks.append(surprise_check(model, prior, sizes[-1], seed))
+    model_name = model.card.name if isinstance(model, Model) else type(model).__name__
+    return Report(model_name, name, sizes, num_datasets, seed, tuple(checks), asked)
+
+
+def predictor(model: Predictor | str | Path) -> Predictor:
+    """What is to be examined; a name or a folder is loaded."""
+    if isinstance(model, str | Path):
+        return load(model)
+    if not isinstance(model, Predictor):
+        raise InputError(
+            "verify takes a model, the name of a released one, or the folder of a saved one; "
+            f"got {type(model).__name__}."
+        )
+    return model
 
 
 def prior_of(model: Predictor) -> Prior:
     """The prior that a model was trained on, built from its card."""
     if not isinstance(model, Model) or not model.card.recipe:
         raise InputError(f"{type(model).__name__} does not say which prior it is for; pass it: verify(model, prior).")
-    return recipe_from(model.card.recipe).prior
+    try:
+        return recipe_from(model.card.recipe).prior
+    except RecipeError as error:
+        raise InputError(
+            f"the prior of {model.card.name!r} cannot be built from its card ({error}) Pass it: verify(model, prior)."
+        ) from error
 
 
 def trained_range(model: Predictor) -> tuple[int, int]:
@@ -118,12 +144,15 @@ def range_check(model: Predictor, sizes: Sequence[int]) -> Check:
     question = "trained range"
     trained = model.card.trained_context if isinstance(model, Model) else None
     if trained is None:
-        return Check(question, "not checked", "The model does not say which context sizes it was trained for.")
+        return Check(question, "not checked", f"The model does not say it. {OWN_RANGE}")
     outside = [size for size in sizes if not trained[0] <= size <= trained[1]]
     words = f"Trained for contexts of {trained[0]} to {trained[1]} points"
     if outside:
-        return Check(question, "bad", f"{words}; asked about {', '.join(map(str, outside))}.", {"outside": outside})
-    return Check(question, "good", f"{words}, which holds all that were asked about.")
+        words = (
+            f"{words}; asked about {', '.join(map(str, outside))}. Ask within the range, or train with more num_points."
+        )
+        return Check(question, "bad", words, {"outside": outside})
+    return Check(question, "good", f"{words}, which holds all that were asked about. {NOTHING}")
 
 
 def inputs_check(model: Predictor, prior: Prior) -> Check:
@@ -132,8 +161,11 @@ def inputs_check(model: Predictor, prior: Prior) -> Check:
     trained = model.problem.input_range if isinstance(model, Model) else None
     asked = prior.inputs.range
     if trained is None or asked is None:
-        return Check(question, "not checked", "The inputs have no range, or the model does not know it.")
+        return Check(question, "not checked", f"The inputs have no range, or the model does not know it. {OWN_RANGE}")
     words = f"Trained for inputs in [{trained[0]:g}, {trained[1]:g}]"
     if asked[0] < trained[0] or asked[1] > trained[1]:
-        return Check(question, "bad", f"{words}; those of the prior lie in [{asked[0]:g}, {asked[1]:g}].")
-    return Check(question, "good", f"{words}, which holds those of the prior.")
+        words = (
+            f"{words}; those of the prior lie in [{asked[0]:g}, {asked[1]:g}]. Rescale them, or train on that range."
+        )
+        return Check(question, "bad", words)
+    return Check(question, "good", f"{words}, which holds those of the prior. {NOTHING}")
