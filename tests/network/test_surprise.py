@@ -10,7 +10,7 @@ from priorfit.errors import InputError
 from priorfit.metrics import pit
 from priorfit.network.one_step_ahead import block_starts, expected_score, one_step_ahead, sequential_draws
 from priorfit.network.summaries import FINDINGS, cramer_von_mises, extremeness, neighbour_correlation
-from priorfit.network.surprise import judged, prior_of, ranked
+from priorfit.network.surprise import judged, own_units, prior_of, ranked
 from priorfit.priors.function import prior as prior_of_function
 from priorfit.seeding import seeded
 from priorfit.verify.calibration import kolmogorov_distance
@@ -158,10 +158,21 @@ def test_a_prior_with_its_own_inputs_leaves_the_draws_to_the_network():
 def test_free_units_do_not_matter():
     model = pf.load("tabular-regression-small")
     with seeded(8):
-        data = prior_of(model).sample(1, 12)
-    small, large = (model.condition(data.x[0], factor * data.y[0] + 3).surprise(draws=19) for factor in (1.0, 1.0e3))
-    for name, values in small.statistics.items():
-        torch.testing.assert_close(values, large.statistics[name], atol=0.35, rtol=0)  # the draws are others
+        y = torch.randn(5, 12)
+    units = own_units(model)
+    torch.testing.assert_close(units(1e3 * y + 3), units(y), atol=1e-4, rtol=0)
+    assert units(torch.full((1, 4), 7.0)).tolist() == [[0.0] * 4]
+    fixed = own_units(pf.load("gp-rbf-1d"))
+    assert torch.equal(fixed(1e3 * y), 1e3 * y)
+
+
+def test_free_units_still_show_an_outlier():
+    model = pf.load("tabular-regression-small")
+    with seeded(15):
+        data = prior_of(model).sample(1, 40)
+    y = data.y[0].clone()
+    y[0] += 100 * y.std()
+    assert model.condition(data.x[0], y).surprise(draws=39).p_value <= 0.05
 
 
 def test_the_words_say_what_was_found_and_what_to_do():

@@ -54,7 +54,7 @@ def block_starts(num_points: int) -> list[int]:
     >>> block_starts(100)
     [0, 1, 2, 3, 4, 6, 8, 12, 16, 32, 64]
     """
-    starts = list(FIRST_STARTS)
+    starts: list[int] = [*FIRST_STARTS]
     while 2 * starts[-1] < num_points:
         starts.append(2 * starts[-1])
     return [start for start in starts if start < num_points]

@@ -74,7 +74,7 @@ class PFNPosterior:
         The draws are those of ``prior``, by default of the one on the model's card. Where there is none to draw from
         (the prior is a function, or draws its own inputs), the network's own draws take their place, which costs n
         passes and is right as far as the network is; ``null`` of the result says which. An empty context is refused;
-        one point is compared by its PIT and its log density alone.
+        one point is compared by its PIT and its log density alone, and tells nothing where units are free.
         """
         found = surprise_of(self._model, *self._context, prior, draws, seed)
         shape = self._reading.batch_shape
