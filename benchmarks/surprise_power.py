@@ -74,6 +74,7 @@ def flipped(y: Targets, share: float) -> Targets:
     return torch.where(torch.rand_like(y) < share, 1 - y, y)
 
 
+@torch.no_grad()
 def p_values(model: PFN, prior: Prior, changes: Mapping[str, Change], num_points: int) -> dict[str, float]:
     """One p-value for each change, all at the same inputs."""
     x = prior.inputs.sample(1, num_points, prior.num_features)
@@ -133,8 +134,7 @@ def main() -> None:
     """Measure, print and, when asked, save."""
     arguments = parser_for("surprise_power", __doc__).parse_args()
     torch.set_num_threads(arguments.threads)
-    torch.set_grad_enabled(False)
-    count = arguments.repetitions or (2 if arguments.quick else 200)
+    count = arguments.repetitions or (2 if arguments.quick else 100)
     sizes = (5,) if arguments.quick else (20, 100)
     rows = [
         row
@@ -147,7 +147,7 @@ def main() -> None:
         for row in rows
     ]
     title = (
-        f"Share of p-values of at most {LEVEL}, {count} datasets, seed {arguments.seed}, {arguments.threads} threads"
+        f"{arguments.threads} threads, {count} datasets, seed {arguments.seed}: share of p-values of at most {LEVEL}"
     )
     show(title, ["model", "data", "power"], lines)
     times = [time_row(name, min(count, 9), arguments.seed) for name in (TIMED[:1] if arguments.quick else TIMED)]
