@@ -53,9 +53,9 @@ def test_p_values_are_uniform_on_the_prior(ask, prior, num_points):
 def test_p_values_of_released_models_are_uniform_on_their_priors(name):
     model = pf.load(name)
     with seeded(1):
-        data = prior_of(model).sample(300, 30)
+        data = prior_of(model).sample(150, 30)
     found = surprised(model, data, draws=49)
-    assert kolmogorov_distance(found) < 1.63 / 300**0.5 + 1 / 50
+    assert kolmogorov_distance(found) < 1.63 / 150**0.5 + 1 / 50
     assert 0.4 < float(found.mean()) < 0.6
 
 
