@@ -18,6 +18,8 @@ from priorfit.verify.calibration import kolmogorov_distance
 GP = pf.GaussianProcess(lengthscale=0.6, noise=1e-4)
 COINS = pf.BetaBernoulli()
 
+pytestmark = pytest.mark.filterwarnings("ignore::priorfit.errors.OutsideTrainingWarning")  # what surprise is for
+
 
 def exactly(x: torch.Tensor, y: torch.Tensor, query_x: torch.Tensor) -> Distribution:
     return ExactGP(GP).condition(x, y).predict(query_x)

@@ -1,5 +1,6 @@
 """Whether stated probabilities come true: PIT, coverage, and the calibration error of classes."""
 
+import torch
 from jaxtyping import Float, Num
 from torch import Tensor
 from torch.distributions import Distribution

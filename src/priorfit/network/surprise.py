@@ -115,7 +115,11 @@ def asking(model: "PFN") -> Ask:
 
 def own_units(model: "PFN") -> Draw:
     """How targets are shown to the test: as they are, or standardised where the model's units are free."""
-    return standardised if model.problem.units == "free" and isinstance(model.problem.outcome, Real) else torch.Tensor.clone
+    return (
+        standardised
+        if model.problem.units == "free" and isinstance(model.problem.outcome, Real)
+        else torch.Tensor.clone
+    )
 
 
 def standardised(y: Float[Tensor, "datasets points"]) -> Float[Tensor, "datasets points"]:
