@@ -29,6 +29,11 @@ class ClassConditional(Prior):
     num_shots: int | None
     """How many points of each class come first, or None."""
 
+    @property
+    def uses_whole_dataset(self) -> bool:
+        """See `Prior.uses_whole_dataset`; each class comes equally often among the first points."""
+        return self.num_shots is not None
+
     @abstractmethod
     def features(self, labels: Int[Tensor, "batch points"]) -> Float[Tensor, "batch points features"]:
         """Draw ``num_ways`` classes for each dataset, then one input for each label."""

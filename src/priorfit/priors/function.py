@@ -94,9 +94,11 @@ def check_labels(name: str, y: Float[Tensor, "batch points"], outcome: Classes) 
     """Refuse labels that are not one of 0 ... count - 1."""
     wrong = (y != y.round()) | (y < 0) | (y >= outcome.count)
     if bool(wrong.any()):
+        advice = "Return whole numbers that start at 0, or raise the count."
+        if bool((y != y.round()).any()):
+            advice = "Return whole numbers that start at 0, or say outcome=Real() if the targets are real numbers."
         raise PriorError(
-            f"prior {name} must return labels 0 ... {outcome.count - 1} for {outcome}; got {float(y[wrong][0]):g}. "
-            "Return whole numbers that start at 0, or raise the count."
+            f"prior {name} must return labels 0 ... {outcome.count - 1} for {outcome}; got {float(y[wrong][0]):g}. {advice}"
         )
 
 

@@ -62,6 +62,11 @@ class Mixture(Prior):
         return isinstance(self.inputs, MixtureInputs) or self._differ_in_features
 
     @property
+    def uses_whole_dataset(self) -> bool:
+        """See `Prior.uses_whole_dataset`."""
+        return any(prior.uses_whole_dataset for prior in self.priors)
+
+    @property
     def _differ_in_features(self) -> bool:
         return len({prior.num_features for prior in self.priors}) > 1
 

@@ -40,6 +40,14 @@ class Prior(ABC):
     num_extra: int = 0
     """How many points `draw` uses up for a statistic: the first ones, which it does not return."""
 
+    @property
+    def uses_whole_dataset(self) -> bool:
+        """Whether its targets use all points of their dataset, as counts or a cut at the dataset's own median do.
+
+        Some targets then tell of the others. `check_prior` calls this a fault unless it is declared here.
+        """
+        return False
+
     @abstractmethod
     def draw(self, x: Float[Tensor, "batch all_points features"]) -> Datasets:
         """Draw one function for each dataset of the batch and its targets at ``x``.

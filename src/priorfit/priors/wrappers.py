@@ -40,6 +40,11 @@ class Wrapper(Prior):
     mixture: Mixture | None = field(init=False, repr=False, compare=False)
     """The same prior as a mixture of wrapped priors, where those of the inner one draw their own inputs."""
 
+    @property
+    def uses_whole_dataset(self) -> bool:
+        """See `Prior.uses_whole_dataset`."""
+        return self.prior.uses_whole_dataset
+
     @abstractmethod
     def wrapped(self, x: Float[Tensor, "batch all_points features"]) -> Datasets:
         """The datasets at ``x``, made of those that the inner prior draws there."""
@@ -85,6 +90,11 @@ class Binarized(Wrapper):
             num_extra=self.prior.num_extra + (self.num_reference if by_reference else 0),
             offers_expected=by_reference and self.prior.offers_expected,
         )
+
+    @property
+    def uses_whole_dataset(self) -> bool:
+        """See `Prior.uses_whole_dataset`."""
+        return self.threshold == "dataset_median" or self.prior.uses_whole_dataset
 
     def wrapped(self, x: Float[Tensor, "batch all_points features"]) -> Datasets:
         """See `Wrapper.wrapped`."""
