@@ -26,6 +26,8 @@ class Classes:
     count: int
 
     def __post_init__(self) -> None:
+        if isinstance(self.count, bool) or not isinstance(self.count, int):
+            raise InputError(f"Classes needs a whole number of classes; got {self.count!r}.")
         if self.count < 2:
             raise InputError(f"Classes needs at least 2 classes; got {self.count}.")
 

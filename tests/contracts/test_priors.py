@@ -16,6 +16,9 @@ from priorfit.priors import FunctionPrior
 from priorfit.priors.checks import check_prior
 from priorfit.seeding import seeded
 
+SMALL = {"num_points": 8, "batch_size": 16, "num_batches": 16}
+"""The smallest check that there is, but for the points."""
+
 every_prior = pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS.keys())
 
 
@@ -135,9 +138,18 @@ def test_a_prior_is_described_and_built_again(prior):
 
 @every_prior
 def test_check_prior_finds_no_fault(prior):
-    for seed in range(2):
-        report = check_prior(prior, num_points=24, seed=seed)
-        assert report.offers_expected_targets == prior.offers_expected
+    report = check_prior(prior, num_points=12)
+    assert report.offers_expected_targets == prior.offers_expected
+    for seed in range(1, 6):
+        check_prior(prior, **SMALL, seed=seed)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@every_prior
+def test_check_prior_finds_no_fault_in_a_thousand_checks(prior):
+    for seed in range(1_000):
+        check_prior(prior, **SMALL, seed=seed)
 
 
 def test_every_prior_of_the_table_is_under_contract():

@@ -92,3 +92,82 @@ def test_labels_out_of_range_are_refused(label):
 def test_a_prior_needs_features():
     with pytest.raises(InputError, match="num_features must be at least 1; got 0"):
         prior(num_features=0)(damped_waves)
+
+
+def test_the_decorator_without_parentheses_or_number_says_what_to_write():
+    with pytest.raises(
+        InputError, match=r"got the function damped_waves in its place. Write @pf.prior\(num_features=1\)"
+    ):
+        prior(damped_waves)
+    with pytest.raises(InputError, match="by name; got 2 in its place"):
+        prior(2)
+    with pytest.raises(InputError, match="by name; got none"):
+        prior(outcome=Real())
+
+
+class Waves:
+    """Not a function."""
+
+    def __call__(self, x):
+        return damped_waves(x)
+
+
+@pytest.mark.usefixtures("as_users_run_it")
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda x, scale: x, r"takes one argument, x of shape .* got the function <lambda> with \(x, scale\)"),
+        (lambda: 0, r"takes one argument.* with \(\)"),
+        (lambda *, x: x, r"takes one argument.* with \(\*, x\)"),
+        (Waves, "decorates a function of x; got the class Waves"),
+        (torch.nn.Linear, "got the class Linear"),
+        (3, "decorates a function of x; got 3"),
+        (None, "decorates a function of x; got None"),
+        ("damped_waves", "decorates a function of x; got 'damped_waves'"),
+        (prior(num_features=1)(damped_waves), "damped_waves is a prior already. Decorate once"),
+    ],
+)
+def test_what_is_no_function_of_x_alone_is_refused(function, message):
+    with pytest.raises(InputError, match=message):
+        prior(num_features=1)(function)
+
+
+@pytest.mark.parametrize("function", [Waves(), lambda x, scale=2.0: scale * x[..., 0], lambda *x: x[0][..., 0]])
+def test_whatever_takes_x_alone_is_a_prior(function):
+    assert prior(num_features=1)(function).sample(2, 3).y.shape == (2, 3)
+
+
+@pytest.mark.usefixtures("as_users_run_it")
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"num_features": 1.5}, "num_features must be a whole number; got 1.5"),
+        ({"num_features": True}, "num_features must be a whole number; got True"),
+        ({"num_features": "2"}, "num_features must be a whole number; got '2'"),
+        ({"num_features": -1}, "num_features must be at least 1; got -1"),
+        ({"outcome": "classes"}, r"outcome must be Real\(\) .* or Classes\(count\) .*; got 'classes'"),
+        ({"outcome": Classes}, r"Classes\(count\) .*; got the class Classes"),
+        ({"outcome": Real}, "got the class Real"),
+        ({"outcome": 3}, "; got 3"),
+        ({"inputs": (0.0, 1.0)}, r"such as UniformInputs\(0.0, 1.0\) .*; got \(0.0, 1.0\)"),
+        ({"inputs": UniformInputs}, "got the class UniformInputs"),
+        ({"inputs": torch.rand}, "got the function rand"),
+        ({"name": ""}, "name must be a text that is not empty; got ''"),
+        ({"name": 3}, "name must be a text that is not empty; got 3"),
+    ],
+)
+def test_a_setting_of_the_wrong_type_is_named(fields, message):
+    with pytest.raises(InputError, match=message):
+        prior(**{"num_features": 1, **fields})(damped_waves)
+
+
+@pytest.mark.usefixtures("as_users_run_it")
+@pytest.mark.parametrize("count", [2.0, "3", True, None])
+def test_the_number_of_classes_is_whole(count):
+    with pytest.raises(InputError, match="a whole number of classes; got"):
+        Classes(count)
+
+
+def test_reals_in_place_of_labels_are_told_to_be_reals():
+    with pytest.raises(PriorError, match=r"got 0.5. .* say outcome=Real\(\)"):
+        drawn(lambda x: torch.full((3, 5), 0.5), outcome=Classes(3))

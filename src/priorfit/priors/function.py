@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from inspect import signature
 
 import torch
 from jaxtyping import Float
@@ -29,8 +30,8 @@ class FunctionPrior(Prior):
 
     def __post_init__(self) -> None:
         """Check the fields, and look like the function."""
-        if self.num_features < 1:
-            raise InputError(f"num_features must be at least 1; got {self.num_features}.")
+        _check_function(self.function)
+        _check_fields(self)
         object.__setattr__(self, "__name__", self.name)
         object.__setattr__(self, "__doc__", self.doc)
 
@@ -97,14 +98,15 @@ def check_labels(name: str, y: Float[Tensor, "batch points"], outcome: Classes) 
         advice = "Return whole numbers that start at 0, or raise the count."
         if bool((y != y.round()).any()):
             advice = "Return whole numbers that start at 0, or say outcome=Real() if the targets are real numbers."
+        found = f"{float(y[wrong][0]):g}"
         raise PriorError(
-            f"prior {name} must return labels 0 ... {outcome.count - 1} for {outcome}; got {float(y[wrong][0]):g}. {advice}"
+            f"prior {name} must return labels 0 ... {outcome.count - 1} for {outcome}; got {found}. {advice}"
         )
 
 
 def prior(
-    *,
-    num_features: int,
+    *misplaced: object,
+    num_features: int | None = None,
     inputs: Inputs | None = None,
     outcome: Outcome | None = None,
     name: str | None = None,
@@ -112,7 +114,7 @@ def prior(
     """Make a prior of a function that draws targets ``(batch, points)`` for inputs ``(batch, points, features)``.
 
     The function gets the whole batch: each latent is drawn once for each dataset, with shape ``(len(x), 1)``.
-    Inputs are uniform on [0, 1] and targets real unless said otherwise.
+    Inputs are uniform on [0, 1] and targets real unless said otherwise. ``num_features`` must be given.
 
     >>> @prior(num_features=1)
     ... def lines(x):
@@ -121,6 +123,12 @@ def prior(
     >>> lines.sample(batch_size=4, num_points=10).y.shape
     torch.Size([4, 10])
     """
+    if misplaced or num_features is None:
+        got = f"got {_named(misplaced[0])} in its place" if misplaced else "got none"
+        raise InputError(
+            f"@prior needs the number of columns of x, by name; {got}. Write @pf.prior(num_features=1) above the "
+            "function."
+        )
 
     def decorate(function: Callable[[Tensor], Tensor]) -> FunctionPrior:
         return FunctionPrior(
@@ -133,3 +141,52 @@ def prior(
         )
 
     return decorate
+
+
+def _check_function(function: object) -> None:
+    """Refuse what cannot be called with a batch of inputs alone."""
+    if isinstance(function, Prior):
+        raise InputError(f"@prior decorates a function; {function} is a prior already. Decorate once.")
+    if isinstance(function, type) or not callable(function):
+        raise InputError(
+            f"@prior decorates a function of x; got {_named(function)}. Decorate a function, or derive the class from "
+            "priorfit.priors.Prior and write its `draw`."
+        )
+    try:
+        found = signature(function)
+    except ValueError:  # some functions that are written in C do not tell
+        return
+    try:
+        found.bind(torch.empty(0))
+    except TypeError:
+        raise InputError(
+            f"a prior's function takes one argument, x of shape (batch, points, features); got {_named(function)} with "
+            f"{found}. Draw latents inside of it, and give fixed settings default values."
+        ) from None
+
+
+def _check_fields(made: FunctionPrior) -> None:
+    num_features = made.num_features
+    if isinstance(num_features, bool) or not isinstance(num_features, int):
+        raise InputError(f"num_features must be a whole number; got {num_features!r}.")
+    if num_features < 1:
+        raise InputError(f"num_features must be at least 1; got {num_features}.")
+    if not isinstance(made.inputs, Inputs):
+        raise InputError(
+            "inputs must be a distribution such as UniformInputs(0.0, 1.0) or NormalInputs(); got "
+            f"{_named(made.inputs)}."
+        )
+    if not isinstance(made.outcome, Real | Classes):
+        raise InputError(
+            "outcome must be Real() for real numbers or Classes(count) for labels 0 ... count - 1; got "
+            f"{_named(made.outcome)}."
+        )
+    if not isinstance(made.name, str) or not made.name.strip():
+        raise InputError(f"name must be a text that is not empty; got {made.name!r}.")
+
+
+def _named(value: object) -> str:
+    """A value in a message: a class and a function by their names."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    return f"the function {getattr(value, '__name__', value)}" if callable(value) else repr(value)

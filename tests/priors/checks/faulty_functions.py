@@ -2,7 +2,7 @@
 
 import torch
 
-from priorfit.data import Classes, Real
+from priorfit.data import Classes
 from priorfit.priors.function import prior
 
 
@@ -166,8 +166,8 @@ def brownian(x):
     return steps.cumsum(1).gather(1, order.argsort(1))
 
 
-def made(function, outcome=None, num_features=1):
-    return prior(num_features=num_features, outcome=Real() if outcome is None else outcome, name="f")(function)
+def made(function, outcome=None):
+    return prior(num_features=1, outcome=outcome, name="faulty")(function)
 
 
 def made_of_labels(function):

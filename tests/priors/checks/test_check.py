@@ -3,12 +3,11 @@ from dataclasses import dataclass
 
 import pytest
 import torch
-from scipy.stats import f_oneway
 
 from priorfit.data import Classes, Datasets, Real
 from priorfit.errors import InputError, PriorError
 from priorfit.priors import GaussianProcess, Prior, UniformInputs
-from priorfit.priors.checks import LARGEST_RATIO, check_prior, fisher_ratios, variance_ratio
+from priorfit.priors.checks import check_prior
 from priorfit.priors.function import prior
 from priorfit.seeding import seeded
 
@@ -39,7 +38,7 @@ def shared_noise_level(x):
 
 
 def shared_by_two_halves(x):
-    return torch.randn(2).repeat_interleave(len(x) // 2)[:, None] * x[..., 0] + noise(x, 0.3)
+    return torch.randn(2, 1)[2 * torch.arange(len(x)) // len(x)] * x[..., 0] + noise(x, 0.3)
 
 
 PITFALLS = [
@@ -64,33 +63,6 @@ def test_a_shared_probability_of_labels_is_found(seed):
     labels = prior(num_features=1, outcome=Classes(2))(lambda x: torch.rand(x.shape[:2]) < torch.rand(()))
     with pytest.raises(PriorError, match="datasets of one batch are alike"):
         check_prior(labels, seed=seed)
-
-
-def normals():
-    return torch.randn(24, 64, 16, dtype=torch.float64)
-
-
-NULLS = {
-    "noise": normals,
-    "constants": lambda: torch.randn(24, 64, 1).expand(-1, -1, 16).double(),
-    "heavy tails": lambda: normals() / torch.randn(24, 64, 1),
-    "rare labels": lambda: (torch.rand(24, 64, 16) < 0.002).double(),
-    "labels": lambda: (torch.rand(24, 64, 16) < torch.rand(24, 64, 1)).double(),
-    "a rare component": lambda: normals() * (torch.rand(24, 64, 1) < 0.02) * 100 + normals(),
-}
-
-
-@pytest.mark.parametrize("draw", NULLS.values(), ids=NULLS.keys())
-def test_independent_datasets_stay_far_below_the_limit(draw):
-    with seeded(0):
-        assert max(variance_ratio(draw()) for _ in range(15)) < 0.85 * LARGEST_RATIO
-
-
-def test_the_ratio_is_that_of_the_analysis_of_variance():
-    with seeded(1):
-        values = torch.randn(5, 7, 3, dtype=torch.float64) + torch.randn(5, 1, 1, dtype=torch.float64)
-    torch.testing.assert_close(fisher_ratios(values), torch.from_numpy(f_oneway(*values.numpy()).statistic))
-    assert torch.equal(fisher_ratios(torch.ones(5, 7, 3)), torch.zeros(3))
 
 
 def test_a_report_reads_well_and_tells_the_moments():
@@ -167,5 +139,5 @@ def test_all_faults_are_listed_at_once():
 
 
 def test_too_few_draws_are_refused():
-    with pytest.raises(InputError, match="num_batches >= 16 to tell chance from fault; got 32, 64, 2"):
+    with pytest.raises(InputError, match="to tell chance from fault, and seed >= 0; got 32, 64, 2 and 0"):
         check_prior(GaussianProcess(), num_batches=2)

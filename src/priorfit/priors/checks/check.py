@@ -70,8 +70,8 @@ def _check_is_prior(prior: object) -> None:
             "definition, with the number of columns of x."
         )
     raise InputError(
-        f"check_prior needs a prior, such as GaussianProcess() or a function decorated with @pf.prior(num_features=1); got "
-        f"{prior!r}."
+        "check_prior needs a prior, such as GaussianProcess() or a function decorated with @pf.prior(num_features=1); "
+        f"got {prior!r}."
     )
 
 

@@ -63,10 +63,10 @@ def targets_at(
     for part in x.split(batch_size):
         y = prior.targets(part.clone()).double()
         if y.shape != part.shape[:-1] or not bool(y.isfinite().all()):
+            finite = float(y.isfinite().double().mean())
             raise PriorError(
-                f"no network can be fitted to prior {prior}:\n  - it must draw finite targets of shape (batch, points) = "
-                f"{tuple(part.shape[:-1])} each time; got shape {tuple(y.shape)}, {float(y.isfinite().double().mean()):.1%} "
-                "of them finite."
+                f"no network can be fitted to prior {prior}:\n  - each draw must have finite targets of shape "
+                f"(batch, points) = {tuple(part.shape[:-1])}; got shape {tuple(y.shape)}, {finite:.2%} of them finite."
             )
         parts.append(y)
     return torch.cat(parts)

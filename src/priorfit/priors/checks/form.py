@@ -30,8 +30,8 @@ def faults_of_form(prior: Prior, draws: Draws) -> Iterator[str]:
         prior.draw(x)
     if not torch.equal(x, before):
         yield (
-            "the inputs are changed in place (as x *= 2, x.clamp_(...) or x[:, 0] = 0 do), so that the network sees other "
-            "inputs than were drawn. Work on a new tensor, such as x = 2 * x, or begin with x = x.clone()."
+            "the inputs are changed in place (as x *= 2, x.clamp_(...) or x[:, 0] = 0 do), so that the network sees "
+            "other inputs than were drawn. Work on a new tensor, such as x = 2 * x, or begin with x = x.clone()."
         )
 
 
@@ -42,8 +42,8 @@ def _faults_of_shape(prior: Prior, datasets: Datasets, sizes: Draws) -> Iterator
         yield f"inputs must have shape (batch, points, features) = {expected}; got {tuple(x.shape)}."
     if tuple(y.shape) != expected[:2]:
         yield (
-            f"targets must have shape (batch, points) = {expected[:2]}; got {tuple(y.shape)}. Draw as many datasets and "
-            "points as are asked for, each time."
+            f"targets must have shape (batch, points) = {expected[:2]}; got {tuple(y.shape)}. Draw as many datasets "
+            "and points as are asked for, each time."
         )
     if not y.is_floating_point() or y.dtype != x.dtype:
         yield f"targets must have the dtype of the inputs, {x.dtype}; got {y.dtype}. Return y.to(x.dtype)."
@@ -101,14 +101,14 @@ def notes_of_values(prior: Prior, draws: Draws) -> Iterator[str]:
     """What is no fault where it is meant: targets that use the whole dataset, or no input."""
     if prior.uses_whole_dataset:
         yield (
-            "its targets use the whole dataset (uses_whole_dataset), as counts or a cut at the dataset's own median do; "
-            "order of the points and leaks were not checked."
+            "its targets use the whole dataset (uses_whole_dataset), as counts or a cut at the dataset's own median "
+            "do; order of the points and leaks were not checked."
         )
-    inputs = [prior.inputs.sample(draws.batch_size, draws.num_points + prior.num_extra, prior.num_features)] * 2
-    inputs[1] = inputs[0].flatten(0, 1).flip(0).reshape(inputs[0].shape)
-    drawn = []
-    for x in inputs:
-        with seeded(draws.seed, 3):
-            drawn.append(prior.draw(x.clone()))
-    if torch.equal(drawn[0].y, drawn[1].y) and not torch.equal(drawn[0].x, drawn[1].x):
+    with seeded(draws.seed, 2):
+        x = prior.inputs.sample(draws.batch_size, draws.num_points + prior.num_extra, prior.num_features)
+    with seeded(draws.seed, 3):
+        here = prior.draw(x)
+    with seeded(draws.seed, 3):
+        there = prior.draw(x.flatten(0, 1).flip(0).reshape(x.shape))
+    if torch.equal(here.y, there.y) and not torch.equal(here.x, there.x):
         yield "its targets do not depend on x: the same seed gives the same targets at other inputs."

@@ -21,19 +21,19 @@ def faults_of_independence(prior: Prior, draws: Draws) -> Iterator[str]:
     if bool((y == y[0, 0]).all()):
         yield "every dataset has the same targets at the same inputs: the prior draws nothing. Draw its latents."
         return
-    high, low = (float(ratios.max()) for ratios in (batch_ratios(y), -raw_batch_ratios(y)))
+    high, low = float(batch_ratios(y).max()), float(raw_batch_ratios(y).min())
     sizes = (draws.num_batches, draws.batch_size)
     if fisher_z(high, *sizes) > LARGEST_Z:
         yield (
-            f"datasets of one batch are alike: at the same inputs, batches differ at least {min(high, 999):.3g} times as "
-            "much as they would if each dataset had its own latents. Draw each latent with shape (len(x), 1), one for "
-            "each dataset, not once for the whole batch."
+            f"datasets of one batch are alike: at the same inputs, batches differ at least {min(high, 999):.3g} "
+            "times as much as they would if each dataset had its own latents. Draw each latent with shape (len(x), 1), "
+            "one for each dataset, not once for the whole batch."
         )
-    elif fisher_z(-low, *sizes) < -LARGEST_Z:
+    elif fisher_z(low, *sizes) < -LARGEST_Z:
         yield (
-            f"datasets of one batch make up for each other: at the same inputs, batches differ only {-low:.2g} times as "
-            "much as they would if their datasets were independent. Use no statistic of the whole batch, such as y.mean() "
-            "or y.std(0): no dataset may know of the others."
+            f"datasets of one batch make up for each other: at the same inputs, batches differ only {low:.2g} times "
+            "as much as they would if their datasets were independent. Use no statistic of the whole batch, such as "
+            "y.mean() or y.std(0): no dataset may know of the others."
         )
 
 

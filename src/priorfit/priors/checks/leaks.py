@@ -9,21 +9,31 @@ than their points allow.
 from jaxtyping import Float
 from torch import Tensor
 
-from priorfit.priors.checks.ranks import fisher_ratios, fisher_z, pooled_ranks
+from priorfit.priors.checks.ranks import fisher_ratios, fisher_z, pooled_ranks, sign_z
 
 MOST_CLASSES = 10
 """With more distinct values, the number of each is not looked at."""
 
 
-def leak_ratio(y: Float[Tensor, "datasets points"]) -> tuple[str, float, float]:
-    """The feature whose mean is steadiest over the datasets: its name, its F ratio and that as z."""
+def leak_z(y: Float[Tensor, "datasets points"]) -> tuple[str, float, float]:
+    """The feature whose mean is steadiest over the datasets: its name, its F ratio and how far out that is."""
     found = []
     for name, values in _features(y).items():
         if values.shape[1] > 1:
             ratio = float(fisher_ratios(values[..., None])[0])
-            found.append((fisher_z(ratio, *values.shape), ratio, name))
+            found.append((max(fisher_z(ratio, *values.shape), _excess_z(values)), ratio, name))
     z, ratio, name = min(found)
     return name, ratio, z
+
+
+def _excess_z(values: Float[Tensor, "datasets members"]) -> float:
+    """By how much the means of datasets differ more than their members let expect, in standard errors.
+
+    The F ratio takes all datasets for equally spread; this holds where a few have most of the spread.
+    """
+    spread = values.var(1)  # (datasets)
+    excess = values.shape[1] * (values.mean(1) - values.mean()).square() - spread  # (datasets)
+    return float(sign_z(excess[:, None], least=1e-12 * float(spread.mean()))[0])
 
 
 def _features(y: Float[Tensor, "datasets points"]) -> dict[str, Float[Tensor, "datasets _"]]:

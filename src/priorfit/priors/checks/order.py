@@ -13,9 +13,7 @@ from priorfit.priors.checks.ranks import pooled_ranks, sign_z
 LAGS = (1, 2, 3)
 
 
-def order_z(
-    x: Float[Tensor, "datasets points features"], y: Float[Tensor, "datasets points"]
-) -> dict[str, float]:
+def order_z(x: Float[Tensor, "datasets points features"], y: Float[Tensor, "datasets points"]) -> dict[str, float]:
     """The largest z of each kind of dependence on the order, in words."""
     places = torch.rand(y.shape).argsort(-1)  # (datasets, points)
     shuffled_x = x.gather(1, places[..., None].expand(x.shape))

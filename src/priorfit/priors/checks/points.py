@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from priorfit.priors.checks.draws import Draws, independent_inputs, targets_at, targets_where_possible
-from priorfit.priors.checks.leaks import leak_ratio
+from priorfit.priors.checks.leaks import leak_z
 from priorfit.priors.checks.order import input_order_z, order_z
 from priorfit.priors.checks.ranks import LARGEST_Z, paired_z, two_sample_z
 from priorfit.priors.prior import Prior
@@ -43,27 +43,27 @@ def _of_order(settings: list[tuple[Tensor, Tensor]]) -> str | None:
         if kinds[kind] > LARGEST_Z:
             return (
                 f"the targets depend on the order of the points: {ORDERS[kind]}. A network sees a set, not a sequence. "
-                "Let a target depend on the values in x, never on the place of its point (arange, cumsum or a walk along "
-                "the points); for a process in time, sort by x first and put the result back in the order of x."
+                "Let a target depend on the values in x, never on the place of its point (arange, cumsum or a walk "
+                "along the points); for a process in time, sort by x first and put the result back in the order of x."
             )
     return None
 
 
 def _of_leak(settings: list[tuple[Tensor, Tensor]]) -> str | None:
     for _, y in settings:
-        name, ratio, z = leak_ratio(y)
+        name, ratio, z = leak_z(y)
         if z < -LARGEST_Z:
             return (
-                f"the targets use a statistic of the whole dataset: {name} varies between datasets by {ratio:.2g} of what "
-                "independent points would show, so that some targets give the others away. Take no mean, deviation, "
-                "median, rank or extreme over all points: take it from extra points that are thrown away, as Standardized "
-                "and Binarized do."
+                f"the targets use a statistic of the whole dataset: {name} varies between datasets by {ratio:.2g} of "
+                "what independent points would show, so that some targets give the others away. Take no mean, "
+                "deviation, median, rank or extreme over all points: take it from extra points that are thrown away, "
+                "as Standardized and Binarized do."
             )
     return None
 
 
 def _of_other_inputs(prior: Prior, draws: Draws, x: Float[Tensor, "datasets points features"]) -> str | None:
-    """Draw twice at two inputs, repeated, with half of the points moved to two corners: the law at the others must stay."""
+    """Draw twice at two inputs, the second time with half of the points in two corners: the others must not care."""
     half = draws.num_points // 2
     two = torch.arange(draws.num_points) % 2
     near = x[:, two]
@@ -80,8 +80,9 @@ def _of_other_inputs(prior: Prior, draws: Draws, x: Float[Tensor, "datasets poin
     if float(z.abs().max()) <= LARGEST_Z:
         return None
     return (
-        "the targets of a point change with the inputs of other points, so that its posterior would depend on what else "
-        "is asked. Take no statistic of x over the points, such as x.mean(1) or x.std(1); scale x by fixed numbers."
+        "the targets of a point change with the inputs of other points, so that its posterior would depend on what "
+        "else is asked. Take no statistic of x over the points, such as x.mean(1) or x.std(1); scale x by fixed "
+        "numbers."
     )
 
 
@@ -91,8 +92,8 @@ def _faults_of_batch_size(prior: Prior, draws: Draws, y: Float[Tensor, "datasets
     z = two_sample_z(_summaries(y), _summaries(other_y))
     if float(z.abs().max()) > LARGEST_Z:
         yield (
-            f"batches of {small.batch_size} datasets have other targets than batches of {draws.batch_size}. The size of the "
-            "batch, len(x), may only stand in the shape of what is drawn."
+            f"batches of {small.batch_size} datasets have other targets than batches of {draws.batch_size}. The size "
+            "of the batch, len(x), may only stand in the shape of what is drawn."
         )
 
 
@@ -100,8 +101,9 @@ def _faults_of_inputs(prior: Prior, draws: Draws) -> Iterator[str]:
     x = prior.inputs.sample(draws.num_batches * draws.batch_size, draws.num_points, prior.num_features)
     if input_order_z(x[..., :16]) > LARGEST_Z:
         yield (
-            f"the inputs depend on the order of the points ({prior.inputs} draws them sorted or on a grid, for instance), so "
-            "that contexts and queries lie in different places. Draw the inputs independently, or shuffle the points."
+            f"the inputs depend on the order of the points ({prior.inputs} draws them sorted or on a grid, for "
+            "instance), so that contexts and queries lie in different places. Draw the inputs independently, or "
+            "shuffle the points."
         )
 
 

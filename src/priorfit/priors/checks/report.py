@@ -24,7 +24,8 @@ class PriorReport:
         offer = "yes" if self.offers_expected_targets else "no"
         lines = [
             f"{self.name}: no fault found in {self.num_datasets} datasets of {self.num_points} points",
-            f"  targets: mean {self.mean:.3g}, standard deviation {self.std:.3g}, from {self.low:.3g} to {self.high:.3g}",
+            f"  targets: mean {self.mean:.3g}, standard deviation {self.std:.3g}, "
+            f"from {self.low:.3g} to {self.high:.3g}",
             f"  time: {1e6 * self.seconds_per_dataset:.0f} microseconds a dataset",
             f"  expected targets: {offer}",
             *(f"  note: {note}" for note in self.notes),
