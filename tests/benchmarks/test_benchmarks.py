@@ -9,11 +9,13 @@ import pytest
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
+from priorfit.network import NetworkSettings
+from priorfit.priors import LinearRegression
+
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 RUNS = [
     ["training_step", "--alone"],
     ["predict_latency"],
-    ["prior_sampling"],
     ["baseline_cost"],
     ["gp_speed"],
     ["label_regression"],
@@ -36,7 +38,24 @@ def test_a_benchmark_runs_and_prints_an_interval(
 ) -> None:
     monkeypatch.setattr(sys, "argv", [*run, "--quick", "--threads=1", "--repetitions=2"])
     runpy.run_path(str(FOLDER / f"{run[0]}.py"), run_name="__main__")
-    printed = capsys.readouterr().out
+    check_printed(capsys.readouterr().out)
+
+
+def test_the_benchmark_of_drawing_runs_and_prints_an_interval(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With networks and blocks that are smaller than those of its quick form, which trains a network of width 256."""
+    import prior_sampling  # pyright: ignore[reportMissingImports]
+
+    monkeypatch.setattr(prior_sampling, "WIDE", NetworkSettings(width=32, layers=1, heads=2, feedforward=32))
+    monkeypatch.setattr(prior_sampling, "BLOCK", 3)
+    monkeypatch.setattr(prior_sampling, "priors", lambda: {"linear": (LinearRegression(num_features=2), 20)})
+    monkeypatch.setattr(sys, "argv", ["prior_sampling", "--threads=1", "--repetitions=2"])
+    prior_sampling.main()
+    check_printed(capsys.readouterr().out)
+
+
+def check_printed(printed: str) -> None:
     assert "1 threads" in printed
     assert "[" in printed
 
