@@ -138,10 +138,9 @@ def test_a_prior_is_described_and_built_again(prior):
 
 @every_prior
 def test_check_prior_finds_no_fault(prior):
-    report = check_prior(prior, num_points=12)
-    assert report.offers_expected_targets == prior.offers_expected
-    for seed in range(1, 6):
-        check_prior(prior, **SMALL, seed=seed)
+    for seed in range(3):
+        report = check_prior(prior, **SMALL, seed=seed)
+        assert report.offers_expected_targets == prior.offers_expected
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from priorfit.priors.inputs import NormalInputs
 from priorfit.training.fit import default_data, default_network
 
 
+@pytest.mark.usefixtures("as_users_run_it")  # the checks of shapes would double its 250 steps
 def test_a_network_learns_to_count():
     """Attention over the context alone cannot: 1 head of 1 and 4 heads of 4 would look the same."""
     prior = pf.BetaBernoulli(alpha=0.5, beta=0.5)
