@@ -65,7 +65,6 @@ def measured(
 ) -> dict[Entrant, dict[str, Any]]:
     """NLL, exact NLL, gap and floor of each model, as estimates over datasets."""
     reference = exact(prior)
-    assert reference is not None
     parts: dict[Entrant, list[Values]] = {entrant: [] for entrant in models}
     for tasks in datasets(prior, size, num_datasets, seed) if models else ():
         truth = reference.condition(tasks.context_x, tasks.context_y).predict(tasks.query_x)

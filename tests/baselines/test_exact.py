@@ -2,7 +2,18 @@ import pytest
 import torch
 
 from priorfit.baselines import ExactBetaBernoulli, ExactGP, ExactLinear, exact
-from priorfit.priors import BetaBernoulli, Binarized, GaussianProcess, LinearRegression, Mixture, Standardized
+from priorfit.baselines.exact import exact_or_none
+from priorfit.errors import InputError
+from priorfit.priors import (
+    BayesianNetwork,
+    BetaBernoulli,
+    Binarized,
+    GaussianProcess,
+    HyperGaussianProcess,
+    LinearRegression,
+    Mixture,
+    Standardized,
+)
 from priorfit.priors.function import prior
 from priorfit.seeding import seeded
 
@@ -21,7 +32,31 @@ from priorfit.seeding import seeded
     ],
 )
 def test_a_prior_has_its_exact_predictor_or_none(prior, predictor):
-    assert exact(prior) == predictor
+    assert exact_or_none(prior) == predictor
+    if predictor is not None:
+        assert exact(prior) == predictor
+
+
+@pytest.mark.parametrize(
+    ("prior", "message"),
+    [
+        (Standardized(GaussianProcess()), "known for Standardized.*GaussianProcess, LinearRegression.*verify"),
+        (Mixture([GaussianProcess(), LinearRegression()]), "known for Mixture.*share their inputs"),
+        (HyperGaussianProcess(), "known for HyperGaussianProcess.*HyperGPOracle"),
+        (BayesianNetwork(), "known for BayesianNetwork.*CollapsedBNN.*NutsBNN"),
+        (prior(num_features=1, name="ramps")(lambda x: x[..., 0]), "known for ramps"),
+    ],
+)
+def test_a_prior_without_a_closed_form_is_refused_with_what_to_use(prior, message):
+    with pytest.raises(InputError, match=message):
+        exact(prior)
+
+
+@pytest.mark.usefixtures("as_users_run_it")
+@pytest.mark.parametrize("wrong", ["gp-rbf-1d", None, GaussianProcess])
+def test_what_is_no_prior_has_no_exact_answer(wrong):
+    with pytest.raises(InputError, match="exact takes a prior.*got"):
+        exact(wrong)
 
 
 @pytest.mark.parametrize("prior", [GaussianProcess(noise=0.1), LinearRegression(num_features=2), BetaBernoulli()])

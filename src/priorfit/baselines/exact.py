@@ -6,43 +6,73 @@ from priorfit.baselines.exact_beta_bernoulli import ExactBetaBernoulli
 from priorfit.baselines.exact_gp import ExactGP
 from priorfit.baselines.exact_linear import ExactLinear
 from priorfit.baselines.exact_mixture import ExactMixture, ExactPredictor
+from priorfit.errors import InputError
+from priorfit.priors.bayesian_network import BayesianNetwork
 from priorfit.priors.beta_bernoulli import BetaBernoulli
 from priorfit.priors.gaussian_process import GaussianProcess
+from priorfit.priors.hyper_gaussian_process import HyperGaussianProcess
 from priorfit.priors.linear import LinearRegression
 from priorfit.priors.mixture import Mixture
 from priorfit.priors.prior import Prior
 
+HAVE_ONE = "GaussianProcess, LinearRegression, BetaBernoulli, and mixtures of these that share their inputs"
+
+INSTEAD: dict[type[Prior], str] = {
+    HyperGaussianProcess: "baselines.HyperGPOracle(prior), which is importance sampling",
+    BayesianNetwork: "baselines.CollapsedBNN(prior) for a network without activation, else baselines.NutsBNN(prior)",
+}
+"""The closest to an exact answer that the library has for other priors."""
+
+
+def exact(prior: Prior) -> ExactPredictor:
+    """The exact answer for a prior; an `InputError` where no closed form is known.
+
+    >>> exact(GaussianProcess(lengthscale=0.3)).condition  # doctest: +ELLIPSIS
+    <bound method ExactGP.condition of ...>
+    >>> exact(HyperGaussianProcess())
+    Traceback (most recent call last):
+    priorfit.errors.InputError: no exact posterior is known for HyperGaussianProcess. ...
+    """
+    if not isinstance(prior, Prior):
+        raise InputError(f"exact takes a prior, such as GaussianProcess(); got {type(prior).__name__}.")
+    found = exact_or_none(prior)
+    if found is None:
+        kind = getattr(prior, "name", type(prior).__name__)
+        instead = INSTEAD.get(type(prior), "verify(model, prior), which also tests what needs no exact answer")
+        raise InputError(f"no exact posterior is known for {kind}. These have one: {HAVE_ONE}. Use {instead}.")
+    return found
+
 
 @singledispatch
-def exact(prior: Prior) -> ExactPredictor | None:
-    """The exact answer for a prior, or None where no closed form is known.
+def exact_or_none(prior: Prior) -> ExactPredictor | None:
+    """The exact answer for a prior, or None where no closed form is known: for code that does without one.
 
-    >>> exact(GaussianProcess(lengthscale=0.3)).gp.lengthscale
-    0.3
+    >>> exact_or_none(HyperGaussianProcess()) is None
+    True
     """
     # A HyperGaussianProcess has none either: the HyperGPOracle has a Monte Carlo error, and an entropy of thousands of
     # components costs their square, so that no progress bar and no gap could use it.
     return None
 
 
-@exact.register
+@exact_or_none.register
 def _(prior: GaussianProcess) -> ExactPredictor | None:
     return ExactGP(prior)
 
 
-@exact.register
+@exact_or_none.register
 def _(prior: LinearRegression) -> ExactPredictor | None:
     return ExactLinear(prior)
 
 
-@exact.register
+@exact_or_none.register
 def _(prior: BetaBernoulli) -> ExactPredictor | None:
     return ExactBetaBernoulli(prior)
 
 
-@exact.register
+@exact_or_none.register
 def _(prior: Mixture) -> ExactPredictor | None:
-    parts = tuple(part for part in map(exact, prior.priors) if part is not None)
+    parts = tuple(part for part in map(exact_or_none, prior.priors) if part is not None)
     if len(parts) < len(prior.priors) or prior.has_own_inputs:  # with inputs of their own, x too tells components apart
         return None
     return ExactMixture(prior, parts)

@@ -41,7 +41,6 @@ def quickstart(
     with readable_interruption():
         model = fit(PRIOR, num_points=24, minutes=minutes, seed=seed, targets=targets)
     reference = exact(PRIOR)
-    assert reference is not None
     answers.print(gap_table(model, reference, seed))
     plot_panels(model, contexts(seed), reference=reference, query_range=(0.0, 1.0)).savefig(picture, dpi=130)
     answers.print(f"The posterior beside the exact one: {picture}", highlight=False)

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from priorfit.baselines.exact import exact
+from priorfit.baselines.exact import exact_or_none
 from priorfit.baselines.hyper_gp_oracle import HyperGPOracle
 from priorfit.data import Classes, Real
 from priorfit.description import build
@@ -150,5 +150,5 @@ def reference_for(prior: Prior | None) -> Reference | None:
     """The exact answer, or an oracle that takes its time."""
     if isinstance(prior, HyperGaussianProcess):
         return Reference("oracle (importance sampling)", HyperGPOracle(prior, ORACLE_SAMPLES), is_slow=True)
-    predictor = None if prior is None else exact(prior)
+    predictor = None if prior is None else exact_or_none(prior)
     return None if predictor is None else Reference("exact posterior", predictor, is_slow=False)

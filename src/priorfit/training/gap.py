@@ -3,7 +3,7 @@
 import torch
 
 from priorfit import metrics
-from priorfit.baselines.exact import exact
+from priorfit.baselines.exact import exact_or_none
 from priorfit.data import Batch
 from priorfit.network import Model
 from priorfit.seeding import seeded
@@ -21,7 +21,7 @@ class GapMeter:
     """Measures the mean gap over some context sizes; gives None for a prior without an exact answer."""
 
     def __init__(self, recipe: Recipe, num_sizes: int = 4) -> None:
-        self._reference = exact(recipe.prior)
+        self._reference = exact_or_none(recipe.prior)
         self._tasks: list[Batch] = []
         if self._reference is not None:
             low, high = recipe.data.context_sizes.range(recipe.num_points)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from priorfit.baselines.exact import exact
+from priorfit.baselines.exact import exact_or_none
 from priorfit.metrics import Estimate, divergence
 from priorfit.predictor import Predictor
 from priorfit.priors import Prior
@@ -12,7 +12,7 @@ from priorfit.verify.tasks import Examined
 
 def gap_checks(examined: Iterable[Examined], prior: Prior, name: str) -> list[Check]:
     """The gap to the exact posterior at each context size, or one line that says that the prior has none."""
-    reference = exact(prior)
+    reference = exact_or_none(prior)
     if reference is not None:
         return [_gap_check(some, reference) for some in examined]
     words = f"No exact answer is known for {name}. Judge by PIT and calibration, or compare with a long run of MCMC."
