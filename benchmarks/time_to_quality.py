@@ -41,7 +41,7 @@ from report import parser_for, save, show
 from torch import Tensor
 
 from priorfit import metrics
-from priorfit.cli.quickstart import PRIOR
+from priorfit.cli.comparison import PRIOR
 from priorfit.data import Batch
 from priorfit.distributions import UnboundedRiemann
 from priorfit.metrics import Estimate

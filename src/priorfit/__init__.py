@@ -1,60 +1,42 @@
-"""Turn any prior you can sample from into a network that does Bayesian inference in one forward pass."""
+"""Turn any prior you can sample from into a network that does Bayesian inference in one forward pass.
 
-from importlib.metadata import version as _version
+The public names are those of `priorfit.public`, which is imported when the first of them is asked for: it needs torch,
+which takes seconds, and ``priorfit --version`` must not wait for it.
+"""
 
-from priorfit import baselines as baselines
-from priorfit import distributions as distributions
-from priorfit import metrics as metrics
-from priorfit import priors as priors
-from priorfit.baselines.exact import exact as exact
-from priorfit.data import Batch as Batch
-from priorfit.data import Classes as Classes
-from priorfit.data import Datasets as Datasets
-from priorfit.data import Real as Real
-from priorfit.network import PFN as PFN
-from priorfit.network import FourierEncoder as FourierEncoder
-from priorfit.network import LinearEncoder as LinearEncoder
-from priorfit.network import NetworkSettings as NetworkSettings
-from priorfit.network import NormalHead as NormalHead
-from priorfit.network import NormalMixtureHead as NormalMixtureHead
-from priorfit.network import RiemannHead as RiemannHead
-from priorfit.network import SigmoidHead as SigmoidHead
-from priorfit.network import SoftmaxHead as SoftmaxHead
-from priorfit.predictor import Posterior as Posterior
-from priorfit.predictor import Predictor as Predictor
-from priorfit.priors import ArchitecturePrior as ArchitecturePrior
-from priorfit.priors import BayesianNetwork as BayesianNetwork
-from priorfit.priors import BetaBernoulli as BetaBernoulli
-from priorfit.priors import Binarized as Binarized
-from priorfit.priors import Empirical as Empirical
-from priorfit.priors import GaussianProcess as GaussianProcess
-from priorfit.priors import HyperGaussianProcess as HyperGaussianProcess
-from priorfit.priors import LinearRegression as LinearRegression
-from priorfit.priors import Mixture as Mixture
-from priorfit.priors import NormalInputs as NormalInputs
-from priorfit.priors import PaddedFeatures as PaddedFeatures
-from priorfit.priors import Prior as Prior
-from priorfit.priors import Standardized as Standardized
-from priorfit.priors import Strokes as Strokes
-from priorfit.priors import UniformInputs as UniformInputs
-from priorfit.priors import WeightedFeatures as WeightedFeatures
-from priorfit.priors.checks import check_prior as check_prior
-from priorfit.priors.function import prior as prior
-from priorfit.seeding import seeded as seeded
-from priorfit.training import Recipe as Recipe
-from priorfit.training import fit as fit
-from priorfit.training import read_recipe as read_recipe
-from priorfit.training import train as train
-from priorfit.verify import verify as verify
-from priorfit.zoo import load as load
+import sys as _sys
+from importlib import import_module as _import_module
+from importlib.util import find_spec as _find_spec
+from types import ModuleType as _ModuleType
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-__version__ = _version("priorfit")
+if _TYPE_CHECKING:
+    from priorfit.public import *  # noqa: F403
+
+
+class _Package(_ModuleType):
+    """A package in which the name ``verify`` is a function, although a folder of that name is imported."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name == "verify" and isinstance(value, _ModuleType)):  # else the import system names the folder
+            super().__setattr__(name, value)
+
+
+_sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> object:
-    """What needs an extra is loaded when it is asked for."""
-    if name in ("estimators", "plots"):
-        import importlib
-
-        return importlib.import_module(f"priorfit.{name}")
+    if name == "__version__":
+        return _import_module("importlib.metadata").version("priorfit")
+    if not name.startswith("_"):
+        if name != "verify" and _find_spec(f"priorfit.{name}") is not None:
+            return _import_module(f"priorfit.{name}")  # a folder or file alone, such as metrics or plots
+        public = _import_module("priorfit.public")
+        if name in vars(public):
+            return vars(public)[name]
     raise AttributeError(f"module 'priorfit' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    public = vars(_import_module("priorfit.public"))
+    return sorted({name for name in {*globals(), *public} if not name.startswith("_")} | {"__version__"})

@@ -11,7 +11,7 @@ def test_the_quickstart_prints_the_gap_and_draws_the_picture(
     targets: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     picture = tmp_path / "picture.png"
-    monkeypatch.setattr("priorfit.cli.quickstart.NUM_DATASETS", 30)
+    monkeypatch.setattr("priorfit.cli.comparison.NUM_DATASETS", 30)
     options = ["--minutes", "0.002", "--targets", targets, "--picture", str(picture)]
     monkeypatch.setattr("sys.argv", ["priorfit", "quickstart", *options])
     with pytest.raises(SystemExit) as stop:

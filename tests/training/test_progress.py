@@ -1,7 +1,10 @@
 import io
 
+import pytest
 from rich.console import Console
 
+from priorfit.priors import BetaBernoulli
+from priorfit.training import Budget, Recipe, train
 from priorfit.training.displays import LiveBar, PlainLines, display_for
 from priorfit.training.progress import Reading
 
@@ -31,3 +34,18 @@ def test_on_a_terminal_there_is_a_bar():
     with display:
         display.show(READING)
     assert "step 5/10" in stream.getvalue() and "gap 0.125" in stream.getvalue()
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_the_first_line_comes_before_the_first_step(is_terminal, monkeypatch):
+    stream = io.StringIO()
+    display = display_for(Console(file=stream, width=200, force_terminal=is_terminal))
+
+    def build(*_):
+        assert stream.getvalue() == "coins: building the network and timing some steps to plan 3 minutes ...\n"
+        raise KeyError("the network")
+
+    monkeypatch.setattr("priorfit.training.loop.start_network", build)
+    recipe = Recipe(prior=BetaBernoulli(), num_points=5, budget=Budget(minutes=3), name="coins")
+    with pytest.raises(KeyError, match="the network"):
+        train(recipe, display=display)

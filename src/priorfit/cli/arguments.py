@@ -4,8 +4,6 @@ from typing import Annotated
 
 import typer
 
-from priorfit.zoo import names
-
 
 def beginning_with(start: str) -> list[str]:
     """The released models whose names begin so; for shell completion, which offers files besides.
@@ -13,6 +11,8 @@ def beginning_with(start: str) -> list[str]:
     >>> beginning_with("gp-rbf-1d-s")
     ['gp-rbf-1d-short']
     """
+    from priorfit.zoo import names  # imports torch
+
     return [name for name in names() if name.startswith(start)]
 
 

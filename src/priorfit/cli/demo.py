@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from priorfit.cli.arguments import MODEL
-from priorfit.cli.terminal import answers
+from priorfit.cli.terminal import answers, leaving_at_once, say
 from priorfit.errors import OutsideTrainingWarning
 
 
@@ -19,8 +19,10 @@ def demo(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
 ) -> None:
     """Open a live page: drag points, and see a network's posterior beside the exact one."""
-    from priorfit.demo.server import open_browser, serve  # needs an extra
-    from priorfit.demo.subject import subjects
+    say("Starting the demo: loading torch, Bokeh and the models ...")  # at once: that takes seconds
+    with leaving_at_once():
+        from priorfit.demo.server import open_browser, serve  # needs an extra
+        from priorfit.demo.subject import subjects
 
     def started(address: str) -> None:
         answers.print(f"The page is at {address} (Ctrl-C stops it)", highlight=False, soft_wrap=True)

@@ -1,20 +1,58 @@
 """Where the command line writes: answers to standard output, everything else to standard error."""
 
+import os
+import signal
+import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import typer
 from rich.console import Console
 
-from priorfit.training import Interrupted
-
 answers = Console()
 errors = Console(stderr=True)
+
+
+def say(words: str) -> None:
+    """One line about what is going on, on standard error."""
+    errors.print(words, highlight=False, markup=False, soft_wrap=True)
+
+
+@contextmanager
+def loading() -> Iterator[None]:
+    """Around the import of torch, which takes seconds: a line on a terminal that goes away again."""
+    with errors.status("loading torch ..."), leaving_at_once():
+        yield
+
+
+@contextmanager
+def leaving_at_once() -> Iterator[None]:
+    """Around imports: Ctrl-C ends the process by one line. An exception inside torch's own start would abort it."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def leave(*_: object) -> None:
+    """End now, with the exit code of Ctrl-C; nothing is open yet that would have to be closed."""
+    errors.show_cursor(True)
+    sys.stderr.write("stopped by Ctrl-C.\n")
+    sys.stderr.flush()
+    os._exit(130)
 
 
 @contextmanager
 def readable_interruption() -> Iterator[None]:
     """A stopped run is one line and the exit code of Ctrl-C."""
+    from priorfit.training import Interrupted  # imports torch
+
     try:
         yield
     except Interrupted as stop:

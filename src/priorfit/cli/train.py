@@ -5,11 +5,7 @@ from typing import Annotated
 
 import typer
 
-from priorfit import training
 from priorfit.cli.arguments import beginning_with
-from priorfit.cli.terminal import answers, errors, readable_interruption
-from priorfit.training.displays import display_for
-from priorfit.zoo import load
 
 
 def train(  # noqa: PLR0913  one argument an option
@@ -25,6 +21,13 @@ def train(  # noqa: PLR0913  one argument an option
     workers: Annotated[int, typer.Option(help="Background processes that draw the prior; 0: this one does.")] = 0,
 ) -> None:
     """Train a network by a recipe; under torchrun, on several processes."""
+    from priorfit.cli.terminal import answers, errors, loading, readable_interruption
+
+    with loading():
+        from priorfit import training
+        from priorfit.training.displays import display_for
+        from priorfit.zoo import load
+
     settings = training.read_recipe(recipe)
     place = folder or Path("runs") / settings.name
     options = training.RunOptions(place, resume, device, checkpoint_seconds, workers)

@@ -4,12 +4,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from priorfit.cli.arguments import ModelName
-from priorfit.cli.terminal import answers
-from priorfit.verify import verify as examine
-from priorfit.zoo import load
 
 COLOURS = {"good": "green", "doubtful": "yellow", "bad": "red", "not checked": "dim"}
 
@@ -27,7 +23,15 @@ def verify(
     The exit code is for scripts: 0 if all that could be checked is good, 1 if anything is doubtful or bad (or an error
     stopped it).
     """
+    from priorfit.cli.terminal import answers, loading
+
+    with loading():
+        from priorfit.verify import verify as examine
+        from priorfit.zoo import load
+
     report = examine(load(model), context_sizes=sizes, num_datasets=datasets, seed=seed)
+    from rich.table import Table
+
     table = Table("verdict", "question", "what was found", box=None, header_style="bold")
     for check in report.checks:
         table.add_row(f"[{COLOURS[check.verdict]}]{check.verdict}[/]", check.question, check.words)

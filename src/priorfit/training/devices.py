@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, distributed, nn
 
 from priorfit.data import Batch
+from priorfit.errors import InputError
 from priorfit.network import Model
 
 
@@ -64,8 +65,22 @@ def processes() -> Iterator[Processes]:
 def training_device(requested: str | None, group: Processes) -> torch.device:
     """The device asked for, else a GPU where there is one, else the CPU."""
     if requested is not None:
-        return torch.device(requested)
+        return checked_device(requested)
     return torch.device("cuda", group.local_rank) if torch.cuda.is_available() else torch.device("cpu")
+
+
+def checked_device(name: str) -> torch.device:
+    """The device of this name, if this machine has it and torch was built for it."""
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        there = ["cpu", *(f"cuda:{index}" for index in range(torch.cuda.device_count()))]
+        reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
+        raise InputError(
+            f"device {name!r} cannot be used here ({reason}). Choose one of: {', '.join(there)}."
+        ) from error
+    return device
 
 
 class BatchLoss(nn.Module):

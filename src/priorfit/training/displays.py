@@ -18,6 +18,10 @@ class PlainLines(Display):
         self._console = console
         self._next = time.monotonic() + LINE_SECONDS
 
+    def announce(self, words: str) -> None:
+        """See `Display.announce`."""
+        write_line(self._console, words)
+
     def show(self, reading: Reading) -> None:
         """See `Display.show`."""
         if time.monotonic() < self._next and reading.step < reading.steps:
@@ -38,7 +42,12 @@ class LiveBar(Display):
             TimeRemainingColumn(),
             console=console,
         )
+        self._console = console
         self._task: TaskID | None = None
+
+    def announce(self, words: str) -> None:
+        """See `Display.announce`."""
+        write_line(self._console, words)
 
     def show(self, reading: Reading) -> None:
         """See `Display.show`."""
@@ -52,6 +61,11 @@ class LiveBar(Display):
 
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
+
+
+def write_line(console: Console, words: str) -> None:
+    """A line as it is: names in it may hold brackets or numbers."""
+    console.print(words, highlight=False, markup=False, soft_wrap=True)
 
 
 def display_for(console: Console) -> Display:

@@ -15,6 +15,7 @@ from priorfit.network import Model, ModelCard
 from priorfit.training.devices import Processes, processes, training_device
 from priorfit.training.gap import GapMeter
 from priorfit.training.interrupts import StopRequest, stop_requests
+from priorfit.training.memory import check_memory
 from priorfit.training.networks import start_network
 from priorfit.training.plan import Clockwork, planned_steps
 from priorfit.training.progress import Display, Reading, Silent
@@ -52,8 +53,9 @@ def train(
 ) -> Model:
     """Train a network by a recipe, from random weights or from those of ``start``; go on with a run if asked to."""
     with processes() as group:
-        run = Run(recipe, options or RunOptions(), group, start)
         shown = display if display is not None and group.is_first else Silent()
+        shown.announce(opening_words(recipe))  # before the first steps: planning a budget in minutes takes a while
+        run = Run(recipe, options or RunOptions(), group, start)
         with shown, stop_requests() as request, run.data():
             run.go(shown, request)
         return run.finish()
@@ -63,10 +65,12 @@ class Run:
     """A training run from its first step, or from where it was saved, to its model."""
 
     def __init__(self, recipe: Recipe, options: RunOptions, group: Processes, start: Model | None) -> None:
+        check_memory(recipe)
+        device = training_device(options.device, group)
         self.recipe, self.options, self.group = recipe, options, group
         self.folder = RunFolder(options.folder) if options.folder is not None else None
         saved = self._saved()
-        network = start_network(recipe, start).to(training_device(options.device, group))
+        network = start_network(recipe, start).to(device)
         steps = planned_steps(recipe, network, group) if saved is None else saved.steps
         self.trainer = Trainer(network, recipe, steps, group)
         self.seconds = 0.0
@@ -180,6 +184,13 @@ class Run:
         if self.folder is not None and self.group.is_first:
             network.save(self.folder.model)
         return network.finished()
+
+
+def opening_words(recipe: Recipe) -> str:
+    """The first line of a run, before anything is known of it."""
+    minutes = recipe.budget.minutes
+    plan = "" if minutes is None else f" and timing some steps to plan {minutes:g} minutes"
+    return f"{recipe.name}: building the network{plan} ..."
 
 
 def origin_of(start: Model) -> dict[str, Any]:

@@ -31,6 +31,10 @@ class Reading:
 class Display(ABC):
     """Shows readings; used as a context."""
 
+    def announce(self, words: str) -> None:
+        """Say what goes on before the first reading; by default nothing is said."""
+        return
+
     @abstractmethod
     def show(self, reading: Reading) -> None:
         """Take in a reading; whether anything is drawn is the display's affair."""
