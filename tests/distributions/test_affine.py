@@ -28,9 +28,17 @@ def test_a_larger_shape_of_scales_enlarges_the_batch():
     assert affine(Normal(0.0, 1.0), torch.ones(4), 0.0).batch_shape == (4,)
 
 
-@pytest.mark.parametrize(("scale", "shift"), [(0.0, 0.0), (torch.nan, 0.0), (1.0, torch.inf)])
-def test_maps_that_are_not_invertible_are_refused(scale, shift):
-    with pytest.raises(InputError, match="finite scales other than 0"):
+@pytest.mark.parametrize(
+    ("scale", "shift", "message"),
+    [
+        (0.0, 0.0, "finite scales other than 0"),
+        (torch.nan, 0.0, "not finite: NaN, or beyond the largest number of torch.float32, 3.4e"),
+        (1.0, torch.inf, "rescale inputs and targets"),
+        (torch.tensor(1e300, dtype=torch.float64), 0.0, "beyond the largest number of torch.float32"),
+    ],
+)
+def test_maps_that_are_not_invertible_are_refused_for_their_own_cause(scale, shift, message):
+    with pytest.raises(InputError, match=message):
         affine(Normal(0.0, 1.0), scale, shift)
 
 

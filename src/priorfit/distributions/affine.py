@@ -32,14 +32,23 @@ def affine(distribution: Distribution, scale: Factor, shift: Factor) -> Distribu
         raise InputError(f"affine knows Riemann distributions, Normal and NormalMixture; got {distribution}.")
     like = distribution.logits if isinstance(distribution, BoundedRiemann | UnboundedRiemann) else distribution.loc
     scale, shift = (torch.as_tensor(factor, dtype=like.dtype, device=like.device) for factor in (scale, shift))
-    if not bool((torch.isfinite(scale) & (scale != 0)).all() & torch.isfinite(shift).all()):
-        raise InputError(
-            "an affine map needs finite scales other than 0 and finite shifts; got a zero, NaN or infinity."
-        )
+    _check_factors(scale, shift)
     shape = torch.broadcast_shapes(scale.shape, shift.shape, distribution.batch_shape)
     if shape != distribution.batch_shape:
         distribution = distribution.expand(shape)
     return _mapped(distribution, scale, shift)
+
+
+def _check_factors(scale: Float[Tensor, "..."], shift: Float[Tensor, "..."]) -> None:
+    """Refuse what has no density, and say whether it is the map or the size of the numbers."""
+    if not bool(torch.isfinite(scale).all() & torch.isfinite(shift).all()):
+        raise InputError(
+            "the scale or shift of a prediction is not finite: NaN, or beyond the largest number of "
+            f"{scale.dtype}, {torch.finfo(scale.dtype).max:.1e}. Data of such a size cause it; rescale inputs and "
+            "targets to the units that the model was trained on."
+        )
+    if not bool((scale != 0).all()):
+        raise InputError("an affine map needs finite scales other than 0; got a zero.")
 
 
 @singledispatch
