@@ -70,6 +70,46 @@ class Browser:
         self.driver.get(address)
         self.wait_for(lambda: self.run("return !!(window.Bokeh && Bokeh.documents[0] && Bokeh.documents[0].is_idle)"))
 
+    @contextmanager
+    def sized(self, width: int, height: int) -> Iterator[None]:
+        """A window in which the page itself has this size."""
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        try:
+            yield
+        finally:
+            self.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+    def boxes(self) -> dict[str, tuple[float, float, float, float]]:
+        """Left, top, right and bottom of all that stands on the page, by name; of text, where its lines are."""
+        return self.run(
+            """
+            const found = {}
+            const add = (view) => {
+              const inner = view.child_views ?? []
+              if (inner.length && !("frame" in view)) {
+                return inner.forEach(add)
+              }
+              const {left, top, right, bottom} = view.el.getBoundingClientRect()
+              const text = view.el.shadowRoot.querySelector(".bk-clearfix")?.getBoundingClientRect()
+              found[view.model.name ?? view.model.id] = [left + scrollX, top + scrollY,
+                Math.max(right, text?.right ?? 0) + scrollX, Math.max(bottom, text?.bottom ?? 0) + scrollY]
+            }
+            add(Bokeh.index.find_one_by_id(named("page").id))
+            return found
+            """
+        )
+
+    def cut_labels(self) -> list[str]:
+        """Of the buttons, those that are narrower than what is written on them."""
+        return self.run(
+            """
+            return ["examples", "clear", "delete", "layers", "draw"].flatMap((name) =>
+              [...Bokeh.index.find_one_by_id(named(name).id).el.shadowRoot.querySelectorAll("button, .bk-btn")]
+                .filter((button) => button.scrollWidth > button.clientWidth + 1).map((button) => button.textContent))
+            """
+        )
+
     def run(self, script: str, *arguments: object) -> Any:
         """The value of a script; ``named(name)`` gives a model of the document."""
         named = "const named = (name) => Bokeh.documents[0].get_model_by_name(name);"

@@ -1,5 +1,6 @@
 import time
 from collections.abc import Iterator
+from itertools import combinations
 
 import pytest
 from demo.browser import CHROMIUM, DRIVER, Browser, served
@@ -61,6 +62,45 @@ def test_the_page_loads_from_its_own_server_alone_and_fits_the_screen(page: Brow
     assert len(page.points()) == 3 and shows_the_answer(page, gp)
     size = page.run("return [document.documentElement.scrollWidth, document.documentElement.scrollHeight]")
     assert size[0] <= 1280 and size[1] <= 800
+
+
+@pytest.mark.parametrize(("width", "height"), [(360, 740), (768, 1024), (1280, 600)])
+def test_nothing_is_cut_off_or_lies_over_anything_else(
+    width: int, height: int, browser: Browser, address: str, tiny: Subject
+) -> None:
+    with browser.sized(width, height):
+        browser.open(address)
+        browser.choose("model", "tiny")  # with a remark, for its training on few points
+        browser.wait_for(lambda: shows_the_answer(browser, tiny))
+        browser.choose_item("examples", "twenty points")
+        boxes = browser.boxes()
+        assert {"window", "cut", "status", "remarks", "legend", "draw", "delete"} <= set(boxes)
+        wide, high = browser.run("return [document.documentElement.clientWidth, document.body.scrollHeight]")
+        for name, (left, top, right, bottom) in boxes.items():
+            assert left >= 0 and top >= 0 and right <= wide + 1 and bottom <= high + 1, name
+        for (one, a), (other, b) in combinations(boxes.items(), 2):
+            is_apart = a[2] <= b[0] + 1 or b[2] <= a[0] + 1 or a[3] <= b[1] + 1 or b[3] <= a[1] + 1
+            assert is_apart, f"{one} {a} lies over {other} {b}"
+        assert browser.cut_labels() == []
+        left, top, right, bottom = boxes["window"]
+        assert right - left > 0.5 * min(width, 900) and bottom - top >= 220
+        assert width < 700 or high <= height  # a phone scrolls, others need not
+        assert bottom <= height  # the main picture is seen without
+    assert browser.complaints() == []
+
+
+@pytest.mark.filterwarnings("ignore::priorfit.errors.OutsideTrainingWarning")  # as the command does
+def test_a_click_beyond_the_most_points_adds_none(page: Browser) -> None:
+    page.run(
+        """
+        const x = [...Array(200).keys()].map((i) => i / 200)
+        source("points").data = {x, y: x.map(() => -1)}
+        """
+    )
+    page.click((0.9, 1.5))
+    page.mouse((0.3, 0.0), (0.5, 0.2))
+    page.wait_for(lambda: "at most 200 points" in page.run("return named('remarks').text"))
+    assert len(page.points()) == 200
 
 
 def test_a_click_adds_a_point_and_the_curves_follow(page: Browser, gp: Subject) -> None:

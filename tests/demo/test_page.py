@@ -11,7 +11,7 @@ from tiny_recipes import tiny_recipe
 import priorfit as pf
 from priorfit.demo.background import Background
 from priorfit.demo.page import Page
-from priorfit.demo.state import Points, answer, cross_section
+from priorfit.demo.state import MOST_POINTS, Points, answer, cross_section
 from priorfit.demo.subject import Subject, subject_of
 from priorfit.priors import HyperGaussianProcess
 
@@ -216,6 +216,19 @@ def test_functions_that_cannot_be_drawn_are_refused_with_a_reason(gp: Subject, b
     page.draw_functions()
     document.take_all(background)
     assert "there are 100 already" in page.view.remarks.text
+
+
+@pytest.mark.filterwarnings("ignore::priorfit.errors.OutsideTrainingWarning")  # as the command does
+def test_more_points_than_the_page_takes_are_cut_and_told(page: Page, gp: Subject) -> None:
+    x = np.linspace(0, 1, 3_000)
+    moved(page, Points.of(x, 0 * x))
+    assert len(page.points) == len(page.view.sources.points.data["x"]) == MOST_POINTS == 200
+    assert f"at most {MOST_POINTS} points" in page.view.remarks.text
+    assert page.view.sources.curves.data["model_mean"] == pytest.approx(
+        answer(gp, Points.of(x[:200], 0 * x[:200])).bands.mean, abs=1e-6
+    )
+    moved(page, Points.of(x[:20], 0 * x[:20]))
+    assert "at most" not in page.view.remarks.text
 
 
 def test_a_slow_oracle_comes_in_when_it_is_ready_and_stale_answers_are_dropped(

@@ -6,11 +6,16 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
+from http.client import HTTPConnection
+from queue import Queue
+from threading import Thread
 
 import pytest
+from tornado.ioloop import IOLoop
 
 from priorfit.cli.main import run
-from priorfit.demo.server import origins
+from priorfit.demo.hosts import Hosts
+from priorfit.demo.server import server_for
 
 # A test that is itself run in the background ignores Ctrl-C, and its children would too.
 RUN = """
@@ -19,6 +24,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 from priorfit.cli.main import run
 run()
 """
+
+
+STARTING = "Starting the demo: loading torch, Bokeh and the models ...\n"
 
 
 @pytest.fixture
@@ -50,7 +58,7 @@ def test_the_page_is_served_without_any_other_host_and_ctrl_c_stops_it(demo: "su
     assert sources and not [source for source in sources if "//" in source and not source.startswith(address[1])]
     demo.send_signal(signal.SIGINT)
     assert demo.wait(timeout=60) == 0
-    assert (demo.stdout.read(), demo.stderr.read()) == ("", "")
+    assert (demo.stdout.read(), demo.stderr.read()) == ("", STARTING)
 
 
 def test_a_port_in_use_is_one_line_that_names_the_flag(
@@ -60,6 +68,7 @@ def test_a_port_in_use_is_one_line_that_names_the_flag(
         port = taken.getsockname()[1]
         assert exit_code(monkeypatch, "demo", "--no-browser", "--port", port) == 1
     out, err = capsys.readouterr()
+    err = err.removeprefix(STARTING)
     assert out == "" and err.count("\n") == 1
     assert err.startswith(f"error: port {port} of 127.0.0.1 is in use. Choose another one with --port")
 
@@ -70,6 +79,7 @@ def test_a_host_that_is_not_this_machine_is_one_line(
 ) -> None:
     assert exit_code(monkeypatch, "demo", "--no-browser", "--host", host) == 1
     out, err = capsys.readouterr()
+    err = err.removeprefix(STARTING)
     assert out == "" and err.count("\n") == 1
     assert err.startswith(f"error: cannot listen on port 5006 of {host}") and "--host" in err
 
@@ -81,13 +91,72 @@ def test_a_model_that_does_not_exist_is_one_line(
     assert "no model 'gp-rbf-1e'" in capsys.readouterr().err
 
 
-def test_only_the_own_page_may_talk_to_the_server() -> None:
-    assert origins("127.0.0.1", 5006) == ["127.0.0.1:5006", "localhost:5006"]
-    assert origins("0.0.0.0", 80) == ["*:80"]
+@pytest.mark.parametrize(
+    ("listening", "host", "origin", "is_allowed"),
+    [
+        ("127.0.0.1", "127.0.0.1:5006", None, True),
+        ("127.0.0.1", "localhost:5006", "http://localhost:5006", True),
+        ("127.0.0.1", "LOCALHOST:5006", None, True),
+        ("127.0.0.1", "[::1]:5006", "http://[::1]:5006", True),
+        ("127.0.0.1", "localhost:5007", None, False),
+        ("127.0.0.1", "localhost", None, False),
+        ("127.0.0.1", "evil.example:5006", None, False),
+        ("127.0.0.1", "evil.example:5006", "http://evil.example:5006", False),
+        ("127.0.0.1", "localhost.evil.example:5006", None, False),
+        ("127.0.0.1", "192.168.1.7:5006", None, False),
+        ("127.0.0.1", "localhost:5006", "http://evil.example:5006", False),
+        ("127.0.0.1", "localhost:5006", "null", False),
+        ("127.0.0.1", "localhost:nonsense", None, False),
+        ("my.machine", "my.machine:5006", None, True),
+        ("0.0.0.0", "192.168.1.7:5006", "http://192.168.1.7:5006", True),
+        ("0.0.0.0", f"{socket.gethostname()}:5006", None, True),
+        ("0.0.0.0", "evil.example:5006", None, False),
+        ("0.0.0.0", "192.168.1.7:5006", "http://evil.example:5006", False),
+    ],
+)
+def test_only_the_own_page_under_an_own_name_may_talk_to_the_server(
+    listening: str, host: str, origin: str | None, is_allowed: bool
+) -> None:
+    assert Hosts.of(listening, 5006).refuses(host, origin) != is_allowed
+
+
+@pytest.fixture
+def empty_page() -> Iterator[int]:
+    """The port of a server with an empty page."""
+    started: Queue[tuple[int, IOLoop]] = Queue()
+
+    def run() -> None:
+        server = server_for(lambda document: None, "127.0.0.1", 0)
+        server.start()
+        started.put((server.port or 0, server.io_loop))
+        server.io_loop.start()
+        server.stop()
+        server.io_loop.close(all_fds=True)
+
+    thread = Thread(target=run)
+    thread.start()
+    port, loop = started.get(timeout=60)
+    yield port
+    loop.add_callback(loop.stop)
+    thread.join(timeout=60)
+
+
+def test_a_name_that_was_rebound_to_this_machine_is_answered_403(empty_page: int) -> None:
+    """Every address of the server: the page, its scripts and its websocket."""
+    for path in ("/", "/static/js/bokeh.min.js", "/ws", "/nowhere"):
+        connection = HTTPConnection("127.0.0.1", empty_page, timeout=60)
+        connection.request("GET", path, headers={"Host": f"evil.example:{empty_page}"})
+        answer = connection.getresponse()
+        assert answer.status == 403 and b"--host" in answer.read()
+        connection.close()
+    connection = HTTPConnection("127.0.0.1", empty_page, timeout=60)
+    connection.request("GET", "/static/js/bokeh.min.js", headers={"Host": f"localhost:{empty_page}"})
+    assert connection.getresponse().status == 200
+    connection.close()
 
 
 def test_without_bokeh_the_command_says_what_to_install() -> None:
     code = f"import sys; sys.modules['bokeh'] = None\n{RUN}"
     done = subprocess.run([sys.executable, "-c", code, "demo"], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "pip install 'priorfit[demo]'" in done.stderr and done.stderr.count("\n") == 1
+    assert "pip install 'priorfit[demo]'" in done.stderr and done.stderr.count("\n") == 2

@@ -31,6 +31,11 @@ SHADES = [
 
 EXACT_DASH = [7, 4]
 CROSSHAIR = ":host { cursor: crosshair; }"
+NARROW = ":host { max-width: 28vw; }"
+ON_A_PHONE = (
+    "@media (max-width: 640px) {{ :host {{ flex: 0 0 auto; width: 100% !important; max-width: none; height: {}px; }} }}"
+)
+"""Where the pictures stand below each other, the page scrolls and their height is fixed."""
 
 
 def empty(*columns: str, name: str | None = None) -> ColumnDataSource:
@@ -87,8 +92,8 @@ def figures(sources: Sources) -> Figures:
         x_range=Range1d(start=0, end=1),
         y_range=Range1d(start=-1, end=1),
         sizing_mode="stretch_both",
-        min_height=360,
-        stylesheets=[InlineStyleSheet(css=CROSSHAIR)],
+        min_height=240,
+        stylesheets=[InlineStyleSheet(css=CROSSHAIR + ON_A_PHONE.format(300))],
     )
     colours = LinearColorMapper(palette=SHADES, low=0, high=255)
     heat = Image(image="image", x="x", y="y", dw="width", dh="height", color_mapper=colours)
@@ -133,7 +138,8 @@ def cut_figure(window: figure, sources: Sources) -> tuple[figure, Any]:
         y_range=window.y_range,
         sizing_mode="stretch_height",
         width=300,
-        min_height=360,
+        min_height=200,
+        stylesheets=[InlineStyleSheet(css=NARROW + ON_A_PHONE.format(220))],
     )
     cut.harea(x1=0, x2="model", y="y", source=sources.cut, fill_color=SHADES[-1], fill_alpha=0.7)
     cut.line("model", "y", source=sources.cut, color=BLUE, line_width=2)

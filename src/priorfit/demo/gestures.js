@@ -62,6 +62,9 @@ function tap(args, event) {
     return
   }
   const hit = nearest(args, event)
+  if (hit === null && points.data.x.length >= args.most) {
+    return  // the page says so
+  }
   if (hit === null) {
     place(args, [...points.data.x, event.x], [...points.data.y, event.y], [])
   } else {

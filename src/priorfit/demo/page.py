@@ -10,7 +10,7 @@ import numpy as np
 from priorfit.demo.background import Background, Newest
 from priorfit.demo.figures import WIDTHS, show_window_of
 from priorfit.demo.functions import EXAMPLES, Functions, draw_functions, example
-from priorfit.demo.state import Answer, Points, answer, cell_density, cross_section, remarks, shades
+from priorfit.demo.state import MOST_POINTS, Answer, Points, answer, cell_density, cross_section, remarks, shades
 from priorfit.demo.subject import Subject
 from priorfit.demo.view import LAYERS, legend_text, prior_text, remark_text, status_text, view_of
 from priorfit.errors import PriorfitError
@@ -60,10 +60,12 @@ class Page:
         """The browser has new points or a new cursor; whatever happens, it hears that it may ask again."""
         try:
             data = self.view.sources.points.data
-            points = Points.of(data["x"], data["y"])
+            points = Points.of(data["x"][:MOST_POINTS], data["y"][:MOST_POINTS])
             if cursor is not None:
                 self.cursor = min(max(cursor, self.subject.x_range[0]), self.subject.x_range[1])
-            if points == self.points:
+            if len(data["x"]) > MOST_POINTS:
+                self.place(points)
+            elif points == self.points:
                 self.show_cut()
             else:
                 self.redraw(points)

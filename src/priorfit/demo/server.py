@@ -10,6 +10,7 @@ from functools import partial
 import torch
 
 from priorfit.demo.background import Background
+from priorfit.demo.hosts import EVERYWHERE, Foreign, Hosts, Refusal, authority
 from priorfit.demo.page import Page
 from priorfit.demo.subject import Subject
 from priorfit.errors import InputError
@@ -20,8 +21,7 @@ with needs_extra("demo"):
     from bokeh.application.handlers.function import FunctionHandler
     from bokeh.document import Document
     from bokeh.server.server import Server
-
-EVERYWHERE = ("", "0.0.0.0", "::")
+    from tornado.routing import Rule
 
 
 def serve(subjects: Sequence[Subject], host: str, port: int, started: Callable[[str], None]) -> None:
@@ -60,7 +60,13 @@ def server_for(open_document: Callable[[Document], None], host: str, port: int) 
     """A server that listens, but does not yet run."""
     port = free_port(host, port)
     application = Application(FunctionHandler(open_document))
-    return Server({"/": application}, address=host, port=port, allow_websocket_origin=origins(host, port))
+    hosts = Hosts.of(host, port)
+    # Bokeh's own list of origins knows no IPv6; our rule is stricter than any, and comes before all that Bokeh serves.
+    is_listed = host not in EVERYWHERE and ":" not in host
+    origins = [f"{name}:{port}" for name in hosts.names if ":" not in name] if is_listed else [f"*:{port}"]
+    server = Server({"/": application}, address=host, port=port, allow_websocket_origin=origins)
+    server._tornado.default_router.rules.insert(0, Rule(Foreign(hosts), Refusal))
+    return server
 
 
 def free_port(host: str, port: int) -> int:
@@ -75,18 +81,9 @@ def free_port(host: str, port: int) -> int:
         raise InputError(f"cannot listen on port {port} of {host}: {error}. See --host and --port.") from error
 
 
-def origins(host: str, port: int) -> list[str]:
-    """The pages that may talk to the server: its own, under each name that it has.
-
-    >>> origins("127.0.0.1", 5006)
-    ['127.0.0.1:5006', 'localhost:5006']
-    """
-    return [f"*:{port}"] if host in EVERYWHERE else [f"{host}:{port}", f"localhost:{port}"]
-
-
 def address_of(server: Server, host: str) -> str:
     """What a browser on this machine opens."""
-    return f"http://{'localhost' if host in EVERYWHERE else host}:{server.port}/"
+    return f"http://{authority('localhost' if host in EVERYWHERE else host, server.port or 80)}/"
 
 
 def open_browser(address: str) -> None:

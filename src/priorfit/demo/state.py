@@ -24,6 +24,10 @@ MOST_CHECKED = 60
 """The check conditions on all points but one, for each of them: with more points it would take longer than the page."""
 
 
+MOST_POINTS = 200
+"""On the page: a network of 100 trained points has nothing to say about more, and thousands would block the server."""
+
+
 @dataclass(frozen=True)
 class Points:
     """The context as it was set by hand."""
@@ -48,6 +52,10 @@ class Points:
         """All but some."""
         kept = [i for i in range(len(self)) if i not in set(indices)]
         return Points(tuple(self.x[i] for i in kept), tuple(self.y[i] for i in kept))
+
+    def first(self, count: int) -> "Points":
+        """The first of them."""
+        return Points(self.x[:count], self.y[:count])
 
     def inside(self, subject: Subject) -> "Points":
         """Those that lie in the window of a model."""
@@ -138,6 +146,8 @@ def cross_section(subject: Subject, given: Answer, x: float) -> CrossSection:
 def remarks(subject: Subject, points: Points) -> list[str]:
     """What a user should know about these points and this model."""
     found, trained = [], subject.trained_context
+    if len(points) >= MOST_POINTS:
+        found.append(f"The page takes at most {MOST_POINTS} points. Delete some to set others.")
     if trained is not None and not trained[0] <= len(points) <= trained[1]:
         found.append(f"The model was trained on {trained[0]} to {trained[1]} points, not on {len(points)}.")
     if has_surprise(subject, points):

@@ -5,6 +5,7 @@ from html import escape
 from pathlib import Path
 
 from priorfit.demo.figures import BLACK, BLUE, GREEN, SHADES, VERMILION, Figures, Sources, figures
+from priorfit.demo.state import MOST_POINTS
 from priorfit.extras import needs_extra
 
 with needs_extra("demo"):
@@ -40,6 +41,18 @@ HINTS = (
 )
 
 STYLE = ":host { font: 15px/1.45 system-ui, sans-serif; color: #333; } h1 { font-size: 20px; margin: 0 0 2px; }"
+PHONE = "@media (max-width: 640px)"
+PAGE_STYLE = f"""
+:host {{ height: auto !important; min-height: 100vh; min-height: 100dvh; padding: 10px 18px; box-sizing: border-box;
+  max-width: 1600px; margin: 0 auto; }}
+{PHONE} {{ :host {{ padding: 8px; }} }}
+"""
+"""As high as the window, and higher where all that stands on it needs more: then one scrolls."""
+WRAPPED = ":host { flex-wrap: wrap; }"
+PICTURES_STYLE = f":host {{ flex: 1 0 auto; }} {PHONE} {{ :host {{ flex-direction: column; }} }}"
+"""Side by side, and below each other on a phone."""
+BELOW = f"{PHONE} {{ :host {{ order: 1; }} }}"
+"""For words that on a phone stand below the pictures, which would else be out of sight."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +92,7 @@ class View:
                 "points": self.sources.points,
                 "turn": self.turn,
                 "answer": self.answer,
+                "most": MOST_POINTS,
             },
             code=GESTURES.read_text(encoding="utf-8"),
         )
@@ -98,29 +112,38 @@ class View:
             controls.layers,
             controls.count,
             controls.draw,
-            spacing=10,
+            spacing=6,
             sizing_mode="stretch_width",
             styles={"align-items": "end"},
+            stylesheets=[InlineStyleSheet(css=WRAPPED)],
         )
-        pictures = row(self.figures.window, self.figures.cut, sizing_mode="stretch_both", spacing=8)
+        pictures = row(
+            self.figures.window,
+            self.figures.cut,
+            sizing_mode="stretch_both",
+            spacing=8,
+            stylesheets=[InlineStyleSheet(css=PICTURES_STYLE)],
+        )
         return column(
-            words(f"<h1>{TITLE}</h1>{INTRODUCTION}<br><span style='color:#666'>{escape(HINTS)}</span>"),
+            words(f"<h1>{TITLE}</h1>"),
+            words(f"{INTRODUCTION}<br><span style='color:#666'>{escape(HINTS)}</span>", css=BELOW),
             bar,
             self.legend,
             pictures,
             self.status,
             self.prior,
             self.remarks,
+            name="page",
             sizing_mode="stretch_both",
-            spacing=6,
-            styles={"padding": "12px 18px", "box-sizing": "border-box", "max-width": "1600px", "margin": "0 auto"},
+            spacing=4,
+            stylesheets=[InlineStyleSheet(css=PAGE_STYLE)],
         )
 
 
-def words(text: str = "", name: str | None = None, height: int | None = None) -> Div:
+def words(text: str = "", name: str | None = None, css: str = "") -> Div:
     """Text over the whole width."""
-    style = InlineStyleSheet(css=STYLE)
-    return Div(text=text, name=name, height=height, sizing_mode="stretch_width", stylesheets=[style], margin=0)
+    style = InlineStyleSheet(css=STYLE + css)
+    return Div(text=text, name=name, sizing_mode="stretch_width", stylesheets=[style], margin=0)
 
 
 def view_of(names: list[str], examples: list[str]) -> View:
@@ -128,15 +151,16 @@ def view_of(names: list[str], examples: list[str]) -> View:
     sources = Sources()
     controls = Controls(
         model=Select(title="Model", options=list(names), value=names[0], width=190, name="model"),
-        examples=Dropdown(label="Start from", menu=list(examples), width=120, name="examples"),
+        examples=Dropdown(label="Start from", menu=list(examples), width=105, name="examples"),
         delete=Button(label="Delete selected", width=120, name="delete"),
-        clear=Button(label="Clear", width=70, name="clear"),
+        clear=Button(label="Clear", width=60, name="clear"),
         layers=CheckboxButtonGroup(labels=list(LAYERS), active=[0, 1, 2], width=220, name="layers"),
         count=Spinner(title="Functions", low=1, high=MOST_FUNCTIONS, step=1, value=5, width=80, name="count"),
         draw=Button(label="Draw functions", width=130, button_type="primary", name="draw"),
     )
-    remarks = words(name="remarks", height=24)  # of fixed height, or the figures would jump when one comes
-    return View(sources, figures(sources), controls, words(), words(), words(name="status"), remarks)
+    remarks = words(name="remarks", css=":host { min-height: 24px; }")  # or the figures would jump when one comes
+    prior, legend, status = words(name="prior"), words(name="legend", css=BELOW), words(name="status")
+    return View(sources, figures(sources), controls, prior, legend, status, remarks)
 
 
 def prior_text(prior: str) -> str:
@@ -156,8 +180,11 @@ def legend_text(reference: str | None) -> str:
         ),
         (f"width:26px;border-top:2px solid {GREEN}", "functions, drawn one point after the other"),
     ]
-    swatch = "<span style='display:inline-block;vertical-align:middle;margin:0 6px 0 24px;{}'></span>{}"
-    return f"<div style='padding-left:30px'>{''.join(swatch.format(css, escape(text)) for css, text in entries)}</div>"
+    swatch = (
+        "<span style='display:inline-block;margin-right:20px'>"
+        "<span style='display:inline-block;vertical-align:middle;margin-right:6px;{}'></span>{}</span>"
+    )
+    return f"<div>{''.join(swatch.format(css, escape(text)) for css, text in entries)}</div>"
 
 
 def status_text(parts: list[str]) -> str:

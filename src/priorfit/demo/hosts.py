@@ -1,0 +1,106 @@
+"""Who may talk to the page's server: browsers that were sent to this machine by its own name, and their own pages.
+
+A page of some other site can have its name point to 127.0.0.1 (DNS rebinding), and would then count as the same site
+for the browser. It cannot change the Host header, which still holds its own name.
+"""
+
+import ipaddress
+import socket
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from priorfit.extras import needs_extra
+
+with needs_extra("demo"):
+    from tornado.httputil import HTTPServerRequest
+    from tornado.routing import Matcher
+    from tornado.web import RequestHandler
+
+EVERYWHERE = ("", "0.0.0.0", "::")
+LOCAL = ("localhost", "127.0.0.1", "::1")
+
+
+@dataclass(frozen=True)
+class Hosts:
+    """The names under which the server answers."""
+
+    names: tuple[str, ...]
+    port: int
+    takes_addresses: bool
+    """Whether any numeric address is one of its names: a foreign site cannot have one of ours."""
+
+    @classmethod
+    def of(cls, host: str, port: int) -> "Hosts":
+        """Those of a server that listens on a host: the local ones, and its own.
+
+        >>> Hosts.of("127.0.0.1", 5006).names
+        ('localhost', '127.0.0.1', '::1')
+        """
+        own = (socket.gethostname().lower(), socket.getfqdn().lower()) if host in EVERYWHERE else (host.lower(),)
+        return cls(tuple(dict.fromkeys((*LOCAL, *own))), port, takes_addresses=host in EVERYWHERE)
+
+    def allows(self, header: str) -> bool:
+        """Whether a Host header is one of this server.
+
+        >>> hosts = Hosts.of("127.0.0.1", 5006)
+        >>> hosts.allows("localhost:5006"), hosts.allows("[::1]:5006"), hosts.allows("evil.example:5006")
+        (True, True, False)
+        """
+        try:
+            parts = urlsplit(f"//{header}")
+            name, port = parts.hostname or "", parts.port or 80
+        except ValueError:  # no host and port at all
+            return False
+        return port == self.port and (name in self.names or (self.takes_addresses and is_address(name)))
+
+    def refuses(self, host: str, origin: str | None) -> bool:
+        """Whether a request comes under a foreign name, or from a page of another site."""
+        return not self.allows(host) or (origin is not None and urlsplit(origin).netloc.lower() != host.lower())
+
+
+def is_address(name: str) -> bool:
+    """Whether a name is a numeric address.
+
+    >>> is_address("192.168.1.7"), is_address("evil.example")
+    (True, False)
+    """
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def authority(name: str, port: int) -> str:
+    """Host and port as they stand in an address.
+
+    >>> authority("localhost", 5006), authority("::1", 5006)
+    ('localhost:5006', '[::1]:5006')
+    """
+    return f"[{name}]:{port}" if ":" in name else f"{name}:{port}"
+
+
+class Foreign(Matcher):
+    """Matches the requests that are refused."""
+
+    def __init__(self, hosts: Hosts) -> None:
+        self._hosts = hosts
+
+    def match(self, request: HTTPServerRequest) -> dict[str, Iterable[object]] | None:
+        """See tornado's `Matcher.match`: a dict if it matches, else None."""
+        return {} if self._hosts.refuses(request.host, request.headers.get("Origin")) else None
+
+
+class Refusal(RequestHandler):
+    """Answers 403 and says why, whatever was asked."""
+
+    def prepare(self) -> None:
+        """End the request before any method is called."""
+        self.set_status(403)
+        self.set_header("Content-Type", "text/plain; charset=utf-8")
+        self.finish(
+            "priorfit demo: this name is not one of this server's, so the page is not shown: another site could be "
+            "behind it. Open the address that the terminal shows, or start with --host and the name you want to use; "
+            "with --host 0.0.0.0, open it by the numeric address of the machine.\n"
+        )
