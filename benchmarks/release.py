@@ -163,10 +163,7 @@ def main() -> None:
         model = released(model, prior, some, about)
     rows = measured(model, prior, some)
     names = list(next(iter(rows.values())))
-    lines = [
-        [str(size), *(f"{each.mean:z.4f} ± {each.half_width:.4f}" for each in row.values()), remarks(some[size])]
-        for size, row in rows.items()
-    ]
+    lines = [[str(size), *map(str, row.values()), remarks(some[size])] for size, row in rows.items()]
     title = f"{model.card.name}: {num_datasets} datasets, reference: {reference.name}"
     show(title, ["n", *(name.replace("_", " ") for name in names), ""], lines)
 

@@ -40,7 +40,7 @@ def tell(rows: Sequence[Row]) -> str:
         [
             f"{row['n']}{' (as in the picture)' if row['n'] == PAPER_SIZE else ''}",
             *(str(estimate(row, name)) for name in ("nll", "exact_nll")),
-            f"{row['gap']['mean']:.5f} ± {row['gap']['half_width']:.5f}",
+            str(estimate(row, "gap")),
         ]
         for row in rows
     ]

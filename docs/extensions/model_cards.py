@@ -8,6 +8,7 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from priorfit.metrics import Estimate
 from priorfit.network import PFN
 from priorfit.zoo import load, names
 
@@ -91,7 +92,7 @@ def measured_lines(measured: Plain) -> Iterator[str]:
 def cell(value: object) -> str:
     """A number, or a mean with its half-width."""
     if isinstance(value, list) and len(value) == 2:
-        return f"{value[0]:z.4f} ± {value[1]:.4f}"
+        return str(Estimate(*value, count=0))
     return f"{value:z.4f}" if isinstance(value, float) else str(value)
 
 

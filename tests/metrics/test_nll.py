@@ -92,3 +92,25 @@ def test_an_estimate_reads_well_and_cannot_be_changed():
 def test_one_dataset_leaves_the_interval_open():
     assert Estimate.over(torch.tensor([1.0])) == Estimate(1.0, math.inf, 1)
     assert nll(NORMAL, with_queries(torch.zeros(4))).count == 1
+
+
+@pytest.mark.parametrize(
+    ("mean", "half_width", "words"),
+    [
+        (2.0, 1.132, "2.000 ± 1.132"),
+        (0.0123, 0.0007, "0.012 ± 0.001"),
+        (0.01234, 0.00021, "0.0123 ± 0.0002"),
+        (4.2e-6, 1.1e-6, "4e-06 ± 1e-06"),
+        (4.27e-5, 1.1e-6, "4.3e-05 ± 1e-06"),
+        (-3e-7, 1.1e-6, "-3e-07 ± 1e-06"),
+        (0.0, 1.1e-6, "0e+00 ± 1e-06"),
+        (-1.2345678, 1.1e-6, "-1.234568 ± 0.000001"),
+        (0.0, 0.0, "0.000 ± 0.000"),
+        (-0.0, 0.2, "0.000 ± 0.200"),
+        (4.2e-6, 0.2, "4e-06 ± 0.200"),
+        (0.5, math.inf, "0.500 ± inf"),
+        (math.nan, math.nan, "nan ± nan"),
+    ],
+)
+def test_an_estimate_is_written_with_the_digits_that_it_has(mean, half_width, words):
+    assert str(Estimate(mean, half_width, count=10)) == words

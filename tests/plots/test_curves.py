@@ -8,6 +8,7 @@ from matplotlib.container import ErrorbarContainer
 
 from priorfit.errors import InputError
 from priorfit.plots import plot_gap, plot_nll
+from priorfit.plots.canvas import unkept_axis
 
 
 def rows(label: str | None = None, sizes: tuple[int, ...] = (20, 3, 5)) -> list[dict[str, Any]]:
@@ -75,3 +76,11 @@ def test_nll_is_drawn_as_given_and_without_a_line_at_zero() -> None:
 def test_curves_that_lie_on_each_other_differ_in_their_lines() -> None:
     first, second = (curve.lines[0] for curve in curves(plot_gap(rows("one") + rows("other"))))
     assert not first.is_dashed() and second.is_dashed()
+
+
+def test_small_gaps_are_read_off_the_ticks_and_no_factor_lies_over_the_legend() -> None:
+    rows = [{"n": n, "gap": gap, "low": 0.9 * gap, "high": 1.1 * gap} for n, gap in ((1, 5e-5), (10, 4e-6))]
+    ax = plot_gap(rows, ax=unkept_axis(4.6, 3.4))
+    ax.get_figure(root=True).canvas.draw()
+    assert ax.yaxis.get_offset_text().get_text() == ""
+    assert "1e-05" in [text.get_text() for text in ax.get_yticklabels()]

@@ -8,6 +8,7 @@ from torch.distributions import Bernoulli, Categorical, Normal
 
 from priorfit.errors import InputError
 from priorfit.plots import plot_answer, plot_rows
+from priorfit.plots.canvas import unkept_axis
 from priorfit.predictor import Predictor
 
 
@@ -63,3 +64,15 @@ def test_an_answer_over_several_features_is_drawn_row_by_row(predictor: Predicto
 
 def test_one_place_alone_can_be_asked_about(predictor: Predictor) -> None:
     assert plot_answer(predictor, torch.zeros(1, 1), torch.zeros(1), torch.zeros(1, 1)).has_data()
+
+
+@pytest.mark.parametrize("first", [1, 71, 1171, 123_451])
+@pytest.mark.parametrize("count", [2, 12, 29, 30, 31, 200])
+def test_the_labels_of_rows_do_not_lie_over_each_other(first: int, count: int) -> None:
+    ax = plot_rows(Normal(torch.zeros(count), 1.0), labels=range(first, first + count), ax=unkept_axis(7.2, 4.2))
+    figure = ax.get_figure(root=True)
+    figure.canvas.draw()
+    drawn = [text.get_window_extent() for text in ax.get_xticklabels() if text.get_text()]
+    drawn = sorted((box for box in drawn if box.width > 1), key=lambda box: box.x0)
+    assert len(drawn) >= 2
+    assert all(one.x1 + 2 < other.x0 for one, other in zip(drawn, drawn[1:], strict=False))

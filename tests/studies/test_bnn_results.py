@@ -163,3 +163,16 @@ def test_what_has_been_kept_is_told_and_drawn_before_the_end(tmp_path, monkeypat
     told = capsys.readouterr().out
     assert "| CollapsedBNN" in told and "| SVI" in told and "NUTS," not in told
     assert (tmp_path / "quick" / "figures" / "bnn_time_vs_nll.png").exists()
+
+
+def test_no_two_entries_of_the_legend_look_alike():
+    from bnn_results import draw  # pyright: ignore[reportMissingImports]
+    from matplotlib import pyplot as plt
+    from matplotlib.lines import Line2D
+
+    figure = draw([PFN, TRUTH, rows_of("SVI", 16, [0.01, 0.02], 4.0)])
+    lines = [each for ax in figure.axes for each in ax.get_lines() if not each.get_label().startswith("_")]
+    looks = {line.get_label(): (line.get_color(), line.get_linestyle(), line.get_marker()) for line in lines}
+    assert {"NLL of the truth", "0.005 nats: what is claimed"} <= set(looks)
+    assert len(set(looks.values())) == len(looks) and all(isinstance(line, Line2D) for line in lines)
+    plt.close(figure)

@@ -5,6 +5,7 @@ from torch import Tensor
 
 from priorfit import metrics
 from priorfit.data import Batch
+from priorfit.metrics.estimate import nats
 from priorfit.network import PFN
 from priorfit.predictor import Predictor
 from priorfit.priors import GaussianProcess
@@ -35,7 +36,7 @@ def gap_table(model: PFN, reference: Predictor, seed: int) -> Table:
             metrics.floor(model, reference, tasks),
         )
         table.add_row(str(size), *map(str, cells))
-    table.add_row("mean", "", "", f"{sum(gap.mean for gap in gaps) / len(gaps):.3f}", "")
+    table.add_row("mean", "", "", nats(sum(gap.mean for gap in gaps) / len(gaps)), "")
     return table
 
 

@@ -65,6 +65,7 @@ def _draw_curves(ax: Axes, curves: dict[str, list[Row]], column: str, ylabel: st
         ax.errorbar(n, value, yerr=[below, above], label=label, **style)
     _scale_of_sizes(ax, sorted({row["n"] for points in curves.values() for row in points}))
     ax.set(xlabel="context points n", ylabel=ylabel)
+    ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")  # a factor such as 1e-5 would lie over the legend
     ax.grid(axis="y", color="0.9")
     ax.set_axisbelow(True)
     tidy(ax)

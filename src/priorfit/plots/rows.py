@@ -13,6 +13,8 @@ with needs_extra("plots"):
     from matplotlib.axes import Axes
     from matplotlib.ticker import MaxNLocator
 
+MOST_LABELS, MOST_CHARACTERS = 30, 84
+"""Under the axis, with two for the space behind each: beyond, they would lie over each other, and some are left out."""
 HATCHES = ("", "//", "..", "xx", "\\\\", "oo")
 
 
@@ -38,7 +40,7 @@ def plot_rows(ppd: Distribution, *, labels: Sequence[int] | None = None, ax: Axe
     else:
         _draw_reals(ax, places, ppd)
     names = [str(label) for label in (labels or range(1, len(places) + 1))]
-    if len(places) <= 30:
+    if len(places) <= MOST_LABELS and sum(len(name) + 2 for name in names) <= MOST_CHARACTERS:
         ax.set_xticks(places, names, fontsize="small" if len(places) > 15 else None)
     else:
         ax.xaxis.set_major_locator(MaxNLocator(10, integer=True))

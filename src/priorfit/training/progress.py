@@ -4,6 +4,8 @@ from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from priorfit.metrics.estimate import nats
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -23,7 +25,7 @@ class Reading:
         return asdict(self)
 
     def __str__(self) -> str:
-        gap = "" if self.gap is None else f"  gap {self.gap:.3f}"
+        gap = "" if self.gap is None else f"  gap {nats(self.gap)}"
         skipped = f"  skipped {self.skipped}" if self.skipped else ""
         return f"loss {self.loss:+.3f}{gap}  {self.datasets_per_second:,.0f} datasets/s{skipped}"
 

@@ -24,7 +24,7 @@ def _gap_check(some: Examined, reference: Predictor) -> Check:
     truth = reference.condition(tasks.context_x, tasks.context_y).predict(tasks.query_x)
     gap = Estimate.over(divergence(truth, some.ppd).mean(-1))
     verdict = graded(gap.mean + gap.half_width, good=0.05, doubtful=0.2)
-    words = f"{gap.mean:z.2g} ± {gap.half_width:.1g} nats are lost to the exact posterior."
+    words = f"{gap} nats are lost to the exact posterior."
     numbers = {"gap": gap.mean, "half_width": gap.half_width}
     return Check(f"gap to exact at n = {some.num_context}", verdict, advised(words, verdict, TRAIN), numbers)
 
