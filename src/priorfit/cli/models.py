@@ -29,7 +29,7 @@ def models() -> None:
             columns(model.problem),
             "?" if trained is None else f"{trained[0]}-{trained[1]}",
             short(sum(weight.numel() for weight in model.parameters())),
-            short(model.card.trained_in_all("datasets")),
+            short(int(model.card.trained_in_all("datasets"))),
         )
     needed = Measurement.get(answers, answers.options.update(max_width=1_000), table).maximum
     Console(file=answers.file, width=max(needed, answers.width)).print(table)  # nothing is cut, ever
