@@ -80,7 +80,7 @@ def test_version_prints_the_version(monkeypatch: pytest.MonkeyPatch, capsys: pyt
 def test_models_lists_every_released_model(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code(monkeypatch, "models") == 0
     out = capsys.readouterr().out
-    assert out.split()[:3] == ["model", "prior", "features"]
+    assert out.split()[:3] == ["model", "prior", "columns"]
     assert all(name in out for name in names())
 
 

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.markup import escape
 
-from priorfit.checkpoint import write_atomically
 from priorfit.cli.arguments import ModelName
-from priorfit.cli.terminal import errors
+from priorfit.cli.terminal import errors, loading
 from priorfit.errors import InputError, OutsideTrainingWarning
-from priorfit.network import PFN
-from priorfit.zoo import load
 
 if TYPE_CHECKING:
+    from priorfit.network import PFN
     from priorfit.tables import Answer
 
 QUANTILES = "0.025,0.5,0.975"
@@ -38,7 +36,10 @@ def predict(  # noqa: PLR0913  one argument an option
     seed: Annotated[int, typer.Option(help="Decides which rows a subsample has.")] = 0,
 ) -> None:
     """Predict the rows of a CSV file whose target is empty; the other rows are the context."""
-    from priorfit.tables import Excess, answer_rows, answered, read_table, split_table, table_text  # needs an extra
+    with loading():  # and an extra
+        from priorfit.checkpoint import write_atomically
+        from priorfit.tables import Excess, answer_rows, answered, read_table, split_table, table_text
+        from priorfit.zoo import load
 
     levels = quantile_levels(quantiles)
     for file in (out, plot):
@@ -71,7 +72,7 @@ def check_plot(file: Path) -> None:
     picture_format(file)
 
 
-def draw_answer(model: PFN, answer: "Answer", numbers: Sequence[int], file: Path) -> None:
+def draw_answer(model: "PFN", answer: "Answer", numbers: Sequence[int], file: Path) -> None:
     """Draw the answer to a file."""
     from priorfit.plots import plot_answer
     from priorfit.plots.canvas import save_picture, unkept_axis
