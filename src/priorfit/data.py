@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.distributions import Categorical, Distribution, Normal
 
 from priorfit.errors import InputError, ShapeError
+from priorfit.fields import check_fields
 
 Conditional = Callable[[int], Distribution]
 """Given n, the distribution of the targets after the first n, given those n and the prior's latents."""
@@ -26,8 +27,7 @@ class Classes:
     count: int
 
     def __post_init__(self) -> None:
-        if isinstance(self.count, bool) or not isinstance(self.count, int):
-            raise InputError(f"Classes needs a whole number of classes; got {self.count!r}.")
+        check_fields(self)
         if self.count < 2:
             raise InputError(f"Classes needs at least 2 classes; got {self.count}.")
 

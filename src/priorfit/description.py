@@ -1,12 +1,12 @@
 """Frozen dataclasses as plain dicts, for JSON and TOML, and back through an explicit table of types."""
 
 import dataclasses
-import types
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeAlias, get_args, get_origin, get_type_hints
 
 from priorfit.errors import PriorfitError, RecipeError
+from priorfit.fields import fits, options, words
 
 Description: TypeAlias = dict[str, Any]
 """A dict with a "type" and the fields of that type."""
@@ -88,7 +88,7 @@ def _type_of(description: Mapping[str, Any], table: Mapping[str, type], where: s
     if "type" not in description:
         raise RecipeError(f"{_prefix(where)}a 'type' is missing; add one of: {', '.join(sorted(table))}.")
     name = description["type"]
-    if name not in table:
+    if not isinstance(name, str) or name not in table:
         raise RecipeError(f"{_prefix(where)}unknown type {name!r}. {_nearest(str(name), list(table))}")
     return table[name]
 
@@ -126,27 +126,20 @@ def _converted(value: Any, hint: Any, table: Mapping[str, type], where: str) -> 
     """The value as its annotation wants it, or an error that names its place."""
     if isinstance(value, Mapping) and ("type" in value or hint in table.values()):
         value = build({"type": getattr(hint, "__name__", ""), **value}, table, where)
-    options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
-    for option in options:
-        fits, result = _fitted(value, option, table, where)
-        if fits:
+    for option in options(hint):
+        is_fitting, result = _fitted(value, option, table, where)
+        if is_fitting:
             return result
-    raise RecipeError(f"{where}: expected {' or '.join(_words(option) for option in options)}; got {value!r}.")
+    raise RecipeError(f"{where}: expected {' or '.join(words(option) for option in options(hint))}; got {value!r}.")
 
 
 def _fitted(value: Any, hint: Any, table: Mapping[str, type], where: str) -> tuple[bool, Any]:
     """Whether a value fits one annotation, and what it becomes."""
     origin = get_origin(hint)
-    if hint is Any:
-        return True, value
-    if origin is Literal:
-        return value in get_args(hint), value
     if isinstance(origin, type) and issubclass(origin, Sequence):
         return _fitted_sequence(value, get_args(hint), table, where)
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return True, float(value)
-    plain = types.NoneType if hint is None else origin or hint
-    return isinstance(value, plain) and (plain is bool or not isinstance(value, bool)), value
+    is_fitting = fits(value, hint)
+    return is_fitting, float(value) if is_fitting and hint is float else value
 
 
 def _fitted_sequence(
@@ -163,15 +156,3 @@ def _fitted_sequence(
     hints = [items[0]] * len(value) if repeated else items
     pairs = zip(value, hints, strict=True)
     return True, tuple(_converted(each, hint, table, f"{where}[{i}]") for i, (each, hint) in enumerate(pairs))
-
-
-def _words(hint: Any) -> str:
-    if get_origin(hint) is Literal:
-        return "one of " + ", ".join(repr(choice) for choice in get_args(hint))
-    return {
-        float: "a number",
-        int: "a whole number",
-        str: "text",
-        bool: "true or false",
-        types.NoneType: "nothing",
-    }.get(hint, str(hint) if get_origin(hint) else hint.__name__)

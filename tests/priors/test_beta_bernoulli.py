@@ -19,7 +19,7 @@ def test_the_number_of_ones_is_beta_binomial():
     ("fields", "message"),
     [
         ({"alpha": 0.0}, "alpha must be positive"),
-        ({"beta": float("inf")}, "beta must be positive and finite"),
+        ({"beta": float("inf")}, "beta of a BetaBernoulli must be finite; got inf"),
         ({"num_features": 0}, "num_features must be at least 1"),
     ],
 )

@@ -73,7 +73,7 @@ def test_a_singular_covariance_says_what_to_raise():
         ({"outputscale": -1.0}, "outputscale must be positive"),
         ({"jitter": 0.0}, "jitter must be positive"),
         ({"noise": -1e-4}, "noise is a variance"),
-        ({"noise": float("nan")}, "noise is a variance"),
+        ({"noise": float("nan")}, "noise of a GaussianProcess must be finite; got nan"),
         ({"num_features": 0}, "num_features must be at least 1"),
     ],
 )

@@ -42,7 +42,7 @@ def test_rescaled_inputs_have_the_range_of_all_that_they_may_become():
     ("make", "message"),
     [
         (lambda: UniformInputs(1.0, 1.0), "low < high; got low=1.0, high=1.0"),
-        (lambda: UniformInputs(0.0, float("inf")), "finite low < high"),
+        (lambda: UniformInputs(0.0, float("inf")), "high of a UniformInputs must be finite"),
         (lambda: NormalInputs(scale=0.0), "scale > 0; got 0.0 and 0.0"),
         (lambda: MixtureInputs([]), "at least one part"),
         (lambda: MixtureInputs([UniformInputs()], weights=[0.5, 0.5]), "one weight for each of its 1 parts; got 2"),

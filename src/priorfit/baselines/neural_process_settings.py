@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from priorfit.errors import InputError
+from priorfit.fields import check_fields
 from priorfit.network import LinearEncoder
 from priorfit.network.embedding import InputEncoder
 
@@ -23,6 +24,7 @@ class NeuralProcessSettings:
     encoder: InputEncoder = LinearEncoder()
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if min(self.width, self.layers, self.heads, self.num_latents) < 1 or self.self_attention < 0:
             raise InputError(f"width, layers, heads and num_latents must be at least 1; got {self}.")
         if self.width % self.heads:

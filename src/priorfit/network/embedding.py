@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from priorfit.data import Classes, Outcome
 from priorfit.errors import InputError
+from priorfit.fields import check_fields
 
 InputRange = tuple[float, float]
 
@@ -60,6 +61,7 @@ class FourierEncoder(InputEncoder):
     scale: float = 3.0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.num_frequencies < 1 or self.scale <= 0:
             raise InputError(
                 "FourierEncoder needs num_frequencies >= 1 and scale > 0; "

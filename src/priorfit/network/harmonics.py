@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from priorfit.errors import InputError
+from priorfit.fields import check_fields
 from priorfit.network.embedding import InputRange, to_unit
 
 MOST = 4096
@@ -30,6 +31,7 @@ class Harmonics:
     period: float = 3.0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.order < 1 or self.period < SHORTEST_PERIOD:
             raise InputError(
                 f"Harmonics need order >= 1 and period >= {SHORTEST_PERIOD}; "

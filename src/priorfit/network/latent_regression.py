@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from priorfit.errors import InputError
+from priorfit.fields import check_fields
 from priorfit.network.harmonics import HarmonicLayer, Harmonics
 from priorfit.network.regression import (
     FIRST_NOISE,
@@ -64,6 +65,7 @@ class LatentRegression:
     evidence: float = 1.0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if min(self.latents, self.places, self.adapted) < 1 or self.evidence < 0:
             raise InputError(
                 "latents, places and adapted of a LatentRegression must be at least 1, evidence at least 0; "

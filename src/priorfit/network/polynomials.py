@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from priorfit.errors import InputError
+from priorfit.fields import check_fields
 from priorfit.network.embedding import ENCODED_RMS, InputEncoder, InputRange, to_unit
 
 MOST = 4096
@@ -28,6 +29,7 @@ class PolynomialEncoder(InputEncoder):
     decay: float = 0.3
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.degree < 1 or not 0 < self.decay <= 1:
             raise InputError(
                 "PolynomialEncoder needs degree >= 1 and decay in (0, 1]; "

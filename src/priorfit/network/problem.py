@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from priorfit.data import Outcome
 from priorfit.errors import InputError
+from priorfit.fields import check_fields
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class Problem:
     rarest_share: float | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not 1 <= self.fewest_features <= self.num_features:
             raise InputError(
                 "a problem needs 1 <= min_features <= num_features; got "

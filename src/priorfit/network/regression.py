@@ -10,6 +10,7 @@ from jaxtyping import Float, Num
 from torch import Tensor, nn
 
 from priorfit.errors import InputError
+from priorfit.fields import check_fields
 from priorfit.network.embedding import ENCODED_RMS
 from priorfit.network.solutions import Evidence, LeftOut, Numbers, Phi, Remembered, Solution, solve
 
@@ -43,6 +44,7 @@ class Regression:
     evidence: float = 0.0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if min(self.features, self.heads) < 1 or min(self.hidden, self.evidence) < 0:
             raise InputError(
                 f"features and heads of a Regression must be at least 1, hidden and evidence at least 0; got {self}."

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from priorfit.errors import InputError
+from priorfit.fields import check_fields
 from priorfit.network.attention import AttentionForm, QueryAttention, QueryScale
 from priorfit.network.embedding import FourierEncoder, InputEncoder, LinearEncoder
 from priorfit.network.heads import HeadSettings, default_head
@@ -43,6 +44,7 @@ class NetworkSettings:
     regression: Regression | LatentRegression | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if min(self.width, self.heads, self.feedforward, self.loops) < 1 or self.layers < 0:
             raise InputError(
                 f"width, heads, feedforward and loops must be at least 1 and layers at least 0; got {self}."

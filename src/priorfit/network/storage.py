@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from priorfit.checkpoint import load_folder, save_folder
 from priorfit.data import Classes, Real
 from priorfit.description import build, describe
-from priorfit.errors import CheckpointError, RecipeError
+from priorfit.errors import CheckpointError, InputError, RecipeError
 from priorfit.network.card import ModelCard
 from priorfit.network.embedding import FourierEncoder, LinearEncoder
 from priorfit.network.harmonics import Harmonics
@@ -22,6 +22,9 @@ from priorfit.network.regression import Regression
 from priorfit.network.settings import NetworkSettings
 
 Settings = TypeVar("Settings")
+
+DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+"""Those of the weights in a file."""
 
 NETWORK_TYPES: dict[str, type] = {
     kind.__name__: kind
@@ -56,12 +59,18 @@ def write_model(
 
 
 def narrowed(model: nn.Module, dtype: torch.dtype | None) -> dict[str, Tensor]:
-    """The state of a module with its parameters in ``dtype``."""
+    """The state of a module with its parameters in ``dtype``; what would not be finite there is refused."""
+    if dtype is not None and dtype not in DTYPES:
+        raise InputError(f"dtype must be one of {', '.join(map(str, DTYPES))}; got {dtype!r}.")
     learned = {name for name, _ in model.named_parameters()}
-    return {
+    state = {
         name: value.to(dtype) if dtype is not None and name in learned else value
         for name, value in model.state_dict().items()
     }
+    for name, value in state.items():
+        if not bool(value.isfinite().all()):
+            raise InputError(f"{name} has values that are not finite in {value.dtype}; nothing was saved.")
+    return state
 
 
 def read_model(

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from priorfit.errors import InputError
+from priorfit.fields import check_fields
 
 ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = MappingProxyType({"tanh": torch.tanh, "relu": torch.relu})
 
@@ -76,6 +77,7 @@ class Beta(Sampler):
 
     def __post_init__(self) -> None:
         """Check the fields."""
+        check_fields(self)
         _check_positive(a=self.a, b=self.b)
 
     @property
@@ -104,6 +106,7 @@ class ScaledBeta(Sampler):
 
     def __post_init__(self) -> None:
         """Check the fields."""
+        check_fields(self)
         _check_positive(a=self.a, b=self.b)
         if self.minimum > self.maximum:
             raise InputError(f"ScaledBeta needs minimum <= maximum; got {self.minimum} and {self.maximum}.")
@@ -133,6 +136,7 @@ class GammaRange(Sampler):
 
     def __post_init__(self) -> None:
         """Check the fields."""
+        check_fields(self)
         for name in ("k", "theta"):
             low, high = getattr(self, name)
             if not (0 < low <= high and isfinite(high)):
@@ -203,6 +207,7 @@ class ArchitecturePrior:
 
     def __post_init__(self) -> None:
         """Check the fields."""
+        check_fields(self)
         object.__setattr__(self, "activations", tuple(self.activations))
         if not self.activations or not set(self.activations) <= set(ACTIVATIONS):
             raise InputError(f"activations must be some of {', '.join(ACTIVATIONS)}; got {list(self.activations)}.")

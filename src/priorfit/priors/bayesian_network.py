@@ -12,6 +12,7 @@ from torch.distributions import Categorical, Normal
 
 from priorfit.data import Classes, Datasets, Outcome, Real
 from priorfit.errors import InputError
+from priorfit.fields import check_fields
 from priorfit.priors.architectures import ACTIVATIONS, ArchitecturePrior
 from priorfit.priors.conditionals import FixedConditional
 from priorfit.priors.inputs import Inputs, NormalInputs
@@ -50,6 +51,7 @@ class BayesianNetwork(Prior):
 
     def __post_init__(self) -> None:
         """Check the fields."""
+        check_fields(self)
         object.__setattr__(self, "hidden", tuple(self.hidden))
         if self.num_features < 1 or any(width < 1 for width in self.hidden):
             raise InputError(

@@ -10,6 +10,7 @@ from torch.distributions import Beta, Categorical
 
 from priorfit.data import Classes, Datasets
 from priorfit.errors import InputError
+from priorfit.fields import check_fields
 from priorfit.priors.conditionals import FixedConditional
 from priorfit.priors.inputs import Inputs, UniformInputs
 from priorfit.priors.prior import Prior
@@ -35,6 +36,7 @@ class BetaBernoulli(Prior):
 
     def __post_init__(self) -> None:
         """Check the fields."""
+        check_fields(self)
         if self.num_features < 1:
             raise InputError(f"num_features must be at least 1; got {self.num_features}.")
         for name in ("alpha", "beta"):

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from priorfit.data import Classes, Outcome
 from priorfit.errors import InputError, ShapeError
+from priorfit.fields import check_fields
 from priorfit.priors.class_conditional import ClassConditional, check_shots
 from priorfit.priors.inputs import Inputs, UniformInputs
 from priorfit.priors.translation import margins, translated
@@ -49,6 +50,7 @@ class Empirical(ClassConditional):
 
     def __post_init__(self) -> None:
         """Check the fields."""
+        check_fields(self)
         outcome = Classes(self.num_ways)
         check_shots(self.num_shots)
         self._check_examples()

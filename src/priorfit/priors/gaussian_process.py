@@ -10,6 +10,7 @@ from torch.distributions import Normal
 
 from priorfit.data import Datasets, Real
 from priorfit.errors import InputError, PriorError
+from priorfit.fields import check_fields
 from priorfit.priors.inputs import Inputs, UniformInputs
 from priorfit.priors.kernels import KERNELS, distances
 from priorfit.priors.prior import Prior
@@ -89,6 +90,7 @@ class GaussianProcess(Prior):
 
     def __post_init__(self) -> None:
         """Check the fields."""
+        check_fields(self)
         check_form(self.kernel, self.num_features)
         for name in ("lengthscale", "outputscale", "jitter"):
             if not (getattr(self, name) > 0 and isfinite(getattr(self, name))):

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from priorfit.data import Datasets, Real
 from priorfit.errors import InputError
+from priorfit.fields import check_fields
 from priorfit.priors.gaussian_process import check_form, draw_gaussian
 from priorfit.priors.inputs import Inputs, UniformInputs
 from priorfit.priors.kernels import KERNELS, distances
@@ -31,6 +32,7 @@ class Gamma:
 
     def __post_init__(self) -> None:
         """Check the fields."""
+        check_fields(self)
         for name in ("concentration", "rate"):
             if not (getattr(self, name) > 0 and isfinite(getattr(self, name))):
                 raise InputError(f"{name} of a Gamma must be positive and finite; got {getattr(self, name)}.")
@@ -104,6 +106,7 @@ class HyperGaussianProcess(Prior):
 
     def __post_init__(self) -> None:
         """Check the fields."""
+        check_fields(self)
         check_form(self.kernel, self.num_features)
         if not (self.noise_floor > 0 and isfinite(self.noise_floor)):
             raise InputError(f"noise_floor is a variance: positive and finite; got {self.noise_floor}.")

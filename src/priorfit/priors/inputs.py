@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from priorfit.errors import InputError
+from priorfit.fields import check_fields
 
 
 class Inputs(ABC):
@@ -38,6 +39,7 @@ class UniformInputs(Inputs):
 
     def __post_init__(self) -> None:
         """Check the fields."""
+        check_fields(self)
         if not (self.low < self.high and isfinite(self.low) and isfinite(self.high)):
             raise InputError(f"UniformInputs needs finite low < high; got low={self.low}, high={self.high}.")
 
@@ -64,6 +66,7 @@ class NormalInputs(Inputs):
 
     def __post_init__(self) -> None:
         """Check the fields."""
+        check_fields(self)
         if not (self.scale > 0 and isfinite(self.scale) and isfinite(self.mean)):
             raise InputError(f"NormalInputs needs a finite mean and scale > 0; got {self.mean} and {self.scale}.")
 
@@ -90,6 +93,7 @@ class MixtureInputs(Inputs):
 
     def __post_init__(self) -> None:
         """Check the fields."""
+        check_fields(self)
         object.__setattr__(self, "parts", tuple(self.parts))
         object.__setattr__(self, "weights", None if self.weights is None else tuple(self.weights))
         check_weights(self.weights, len(self.parts))

@@ -10,6 +10,7 @@ from torch.distributions import Normal
 
 from priorfit.data import Datasets, Real
 from priorfit.errors import InputError
+from priorfit.fields import check_fields
 from priorfit.priors.conditionals import FixedConditional
 from priorfit.priors.inputs import Inputs, NormalInputs
 from priorfit.priors.prior import Prior
@@ -34,6 +35,7 @@ class LinearRegression(Prior):
 
     def __post_init__(self) -> None:
         """Check the fields."""
+        check_fields(self)
         if self.num_features < 1:
             raise InputError(f"num_features must be at least 1; got {self.num_features}.")
         if not (self.weight_scale > 0 and isfinite(self.weight_scale)):

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from priorfit.data import Datasets, Outcome
 from priorfit.errors import InputError
+from priorfit.fields import check_fields
 from priorfit.priors.conditionals import JoinedConditional
 from priorfit.priors.inputs import Inputs, MixtureInputs, check_weights, choices
 from priorfit.priors.prior import Prior
@@ -40,6 +41,7 @@ class Mixture(Prior):
 
     def __post_init__(self) -> None:
         """Check that the components agree."""
+        check_fields(self)
         priors = tuple(self.priors)
         weights = None if self.weights is None else tuple(float(weight) for weight in self.weights)
         _check_components(priors, weights)

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from priorfit.data import Classes, Outcome
 from priorfit.errors import InputError
+from priorfit.fields import check_fields
 from priorfit.priors.class_conditional import ClassConditional, check_shots
 from priorfit.priors.inputs import UniformInputs
 from priorfit.priors.line_drawing import lines_drawn
@@ -61,6 +62,7 @@ class Strokes(ClassConditional):
 
     def __post_init__(self) -> None:
         """Check the fields."""
+        check_fields(self)
         object.__setattr__(self, "outcome", Classes(self.num_ways))
         check_shots(self.num_shots)
         self._check_sizes()

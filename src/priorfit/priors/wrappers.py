@@ -17,6 +17,7 @@ from torch import Tensor
 
 from priorfit.data import Classes, Datasets, Outcome, Real
 from priorfit.errors import InputError
+from priorfit.fields import check_fields
 from priorfit.priors.architectures import GammaRange, Sampler
 from priorfit.priors.conditionals import BinarizedConditional, StandardizedConditional
 from priorfit.priors.inputs import Inputs, RescaledInputs
@@ -79,6 +80,7 @@ class Binarized(Wrapper):
 
     def __post_init__(self) -> None:
         """Check the fields, and take over what the inner prior says."""
+        check_fields(self)
         _check_inner(self.prior, "Binarized", outcome=Real())
         _check_reference(self.num_reference)
         if self.threshold not in THRESHOLDS:
@@ -125,6 +127,7 @@ class Standardized(Wrapper):
 
     def __post_init__(self) -> None:
         """Check the fields, and take over what the inner prior says."""
+        check_fields(self)
         _check_inner(self.prior, "Standardized", outcome=Real())
         _check_reference(self.num_reference)
         _settle(self, num_extra=self.prior.num_extra + self.num_reference)
@@ -160,6 +163,7 @@ class PaddedFeatures(Wrapper):
 
     def __post_init__(self) -> None:
         """Check the fields, and take over what the inner prior says."""
+        check_fields(self)
         if not 1 <= self.min_features <= self.max_features:
             raise InputError(
                 "PaddedFeatures needs 1 <= min_features <= max_features; got "
@@ -201,6 +205,7 @@ class WeightedFeatures(Wrapper):
 
     def __post_init__(self) -> None:
         """Check the fields, and take over what the inner prior says."""
+        check_fields(self)
         if self.weights.range[0] < 0:
             raise InputError(f"the weights of features must be at least 0; got {self.weights}.")
         _settle(self)

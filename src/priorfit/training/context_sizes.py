@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from priorfit.errors import RecipeError
+from priorfit.fields import check_fields
 
 
 class ContextSizes(ABC):
@@ -78,6 +79,7 @@ class Growth:
     steps: int
 
     def __post_init__(self) -> None:
+        check_fields(self, RecipeError)
         if self.first < 1 or self.steps < 1:
             raise RecipeError(f"a growth needs first and steps of at least 1; got {self}.")
 

@@ -9,7 +9,7 @@ from priorfit.network import PFN, LatentRegression, NetworkSettings, Regression
 from priorfit.priors import Prior
 from priorfit.training.loop import RunOptions, train
 from priorfit.training.progress import Display, Silent
-from priorfit.training.recipe import Budget, DataSettings, Recipe
+from priorfit.training.recipe import Budget, DataSettings, Recipe, file_name
 
 
 def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to them
@@ -51,12 +51,15 @@ def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to
         )
     if minutes is None and steps is None:
         minutes = 2.0
-    network = network or default_network(prior)
+    if network is None:
+        network = default_network(prior)
+    elif not isinstance(network, NetworkSettings):
+        raise InputError(f"network must be a NetworkSettings; got {network!r}.")
     recipe = Recipe(
         prior=prior,
         num_points=num_points,
         budget=Budget(steps=steps, minutes=minutes),
-        name=getattr(prior, "name", type(prior).__name__),
+        name=file_name(str(getattr(prior, "name", type(prior).__name__))),
         seed=seed,
         network=network,
         data=default_data(network, targets),

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
 from priorfit.errors import RecipeError
+from priorfit.fields import check_fields
 
 MUON_PARTS = (".blocks.", "regression.encoder.", "regression.features.")
 """Where in a network the matrices are that Muon updates."""
@@ -32,6 +33,7 @@ class OptimiserSettings:
     averaging: float = 0.0
 
     def __post_init__(self) -> None:
+        check_fields(self, RecipeError)
         if self.learning_rate <= 0 or self.muon_factor <= 0 or self.clip <= 0:
             raise RecipeError(f"learning_rate, muon_factor and clip must be positive; got {self}.")
         if not 0 < self.warmup < 1 or not 0 <= self.averaging < 1:

@@ -1,5 +1,6 @@
 """A recipe: everything that decides a training run, as frozen dataclasses and as TOML."""
 
+import re
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,10 +10,17 @@ from priorfit.baselines.neural_process_settings import NeuralProcessSettings
 from priorfit.data import Classes, Real
 from priorfit.description import build, describe
 from priorfit.errors import RecipeError
+from priorfit.fields import check_fields
 from priorfit.network import NETWORK_TYPES, NetworkSettings
 from priorfit.priors import PRIORS, Prior
 from priorfit.training.context_sizes import ContextSizes, Growth, LogUniformSizes, PaperSizes, UniformSizes
 from priorfit.training.optimiser import OptimiserSettings
+
+MOST_LETTERS = 100
+"""Of a recipe's name, so that its folder can be made anywhere."""
+
+WINDOWS_DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{port}{i}" for port in ("COM", "LPT") for i in range(1, 10))}
+"""Names that no file can have there."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +32,7 @@ class Budget:
     minutes: float | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self, RecipeError)
         given = [value for value in (self.steps, self.datasets, self.minutes) if value is not None]
         if len(given) != 1 or given[0] <= 0:
             raise RecipeError(
@@ -50,6 +59,7 @@ class DataSettings:
     growth: Growth | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self, RecipeError)
         if self.batch_size < 1 or self.micro_batches < 1 or (self.num_queries is not None and self.num_queries < 1):
             raise RecipeError(f"batch_size, micro_batches and num_queries must be at least 1; got {self}.")
 
@@ -69,14 +79,30 @@ class Recipe:
     optimiser: OptimiserSettings = field(default_factory=OptimiserSettings)
 
     def __post_init__(self) -> None:
+        check_fields(self, RecipeError)
         if self.num_points < 1:
             raise RecipeError(f"num_points must be at least 1; got {self.num_points}.")
         if self.seed < 0:
             raise RecipeError(f"seed must be at least 0; got {self.seed}.")
+        if file_name(self.name) != self.name:
+            raise RecipeError(
+                "the name of a recipe becomes that of a folder: letters, digits, spaces and . _ + - within it; got "
+                f"{self.name!r}. Such as {file_name(self.name)!r}."
+            )
 
     def description(self) -> dict[str, Any]:
         """The recipe as plain data; TOML and checkpoints hold it."""
         return describe(self)
+
+
+def file_name(text: str) -> str:
+    """The text as the name of a folder, on any system: what such a name may not hold is replaced or dropped.
+
+    >>> file_name("gp-rbf-1d"), file_name("../../evil"), file_name("<lambda>"), file_name(""), file_name("con")
+    ('gp-rbf-1d', 'evil', 'lambda', 'unnamed', 'con_')
+    """
+    name = re.sub(r"[^\w.+ -]+", "_", text).strip("._ -")[:MOST_LETTERS].rstrip("._ -")
+    return f"{name}_" if name.split(".")[0].upper() in WINDOWS_DEVICES else name or "unnamed"
 
 
 RECIPE_TYPES: dict[str, type] = {
@@ -105,7 +131,13 @@ def read_recipe(path: str | Path) -> Recipe:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise RecipeError(f"no recipe at {path}; expected a TOML file.") from None
+    except OSError as error:
+        raise RecipeError(f"{path} cannot be read as a recipe, a TOML file: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise RecipeError(f"{path} is no text, so it is no recipe; expected a TOML file in UTF-8.") from error
     try:
         return recipe_from(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         raise RecipeError(f"{path} is not valid TOML: {error}.") from error
+    except RecursionError as error:
+        raise RecipeError(f"{path} is nested too deeply to be a recipe.") from error
