@@ -212,6 +212,10 @@ def _read_json(folder: Path) -> dict[str, Any]:
         config = json.loads((folder / CONFIG).read_bytes())
     except FileNotFoundError as error:
         raise CheckpointError(f"{folder} has no {CONFIG}, so it is no checkpoint, or an incomplete copy.") from error
+    except OSError as error:
+        raise CheckpointError(f"{folder / CONFIG} cannot be read: {error.strerror}.") from error
+    except RecursionError as error:
+        raise CheckpointError(f"{folder / CONFIG} is nested too deeply to be a config of priorfit.") from error
     except ValueError as error:
         raise CheckpointError(f"{folder / CONFIG} is not valid JSON ({error}). Copy the checkpoint anew.") from error
     if not isinstance(config, dict):
@@ -247,6 +251,8 @@ def _read_tensors(path: Path, records: Mapping[str, Any]) -> dict[str, Tensor]:
         content = path.read_bytes()
     except FileNotFoundError as error:
         raise CheckpointError(f"{path} is missing: the checkpoint is incomplete. Copy it anew.") from error
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be read: {error.strerror}.") from error
     if len(content) != size:
         raise CheckpointError(
             f"{path} is truncated or not the file that was saved: expected {size} bytes, "
@@ -256,8 +262,8 @@ def _read_tensors(path: Path, records: Mapping[str, Any]) -> dict[str, Tensor]:
         raise CheckpointError(f"{path} was altered after it was saved: its sha256 differs. Copy it anew.")
     try:
         return safetensors.torch.load(content)
-    except safetensors.SafetensorError as error:
-        raise CheckpointError(f"{path} is no safetensors file ({error}).") from error
+    except (safetensors.SafetensorError, KeyError, ValueError, RuntimeError) as error:
+        raise CheckpointError(f"{path} is no safetensors file that torch can read ({error}).") from error
 
 
 def _size_and_digest(path: Path, record: Any) -> tuple[int, str]:

@@ -11,10 +11,11 @@ from priorfit.baselines.neural_process_parts import DeterministicPath, LatentPat
 from priorfit.baselines.neural_process_settings import NeuralProcessSettings
 from priorfit.data import Batch, Classes
 from priorfit.distributions import NormalMixture
-from priorfit.errors import CheckpointError, InputError
+from priorfit.errors import InputError
 from priorfit.network import Model, ModelCard, Problem
 from priorfit.network.embedding import target_encoder
 from priorfit.network.limits import warn_of_context, warn_of_inputs
+from priorfit.network.loading import network_of
 from priorfit.network.reading import Reading, reading_of
 from priorfit.network.storage import read_model
 from priorfit.network.units import scaling_for
@@ -108,12 +109,7 @@ class AttentiveNeuralProcess(Model):
     def load(cls, path: str | Path) -> "AttentiveNeuralProcess":
         """Read a folder that `save` wrote; runs no code from it."""
         settings, problem, card, weights = read_model(Path(path), NeuralProcessSettings)
-        process = cls(settings, problem, card)
-        try:
-            process.load_state_dict(weights)
-        except RuntimeError as error:
-            raise CheckpointError(f"the weights in {path} do not fit what its config describes: {error}") from error
-        return process.finished()
+        return network_of(lambda: cls(settings, problem, card), weights, path).finished()
 
 
 class NeuralProcessPosterior:

@@ -1,7 +1,14 @@
 """What a model knows about itself."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from priorfit.errors import InputError
+from priorfit.fields import check_fields, fits
+
+COUNTED = ("steps", "datasets", "seconds")
+"""What is counted of a training."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +26,23 @@ class ModelCard:
     measured: dict[str, Any] = field(default_factory=dict)
     """Numbers measured on the saved weights, each with the command that prints it."""
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+        low, high = self.trained_context or (0, 0)
+        if not 0 <= low <= high:
+            raise InputError(f"trained_context must be 0 <= smallest <= largest; got {self.trained_context}.")
+        for training in self._trainings():
+            if not isinstance(training, dict) or not all(fits(training.get(name, 0), float) for name in COUNTED):
+                raise InputError(f"training must hold numbers of {', '.join(COUNTED)}; got {training!r}.")
+
+    def _trainings(self) -> Iterator[dict[str, Any]]:
+        """Of this model, then of the one that it went on from, and so on."""
+        training = self.training
+        while training:
+            yield training
+            start = training.get("started_from") or {}
+            training = start.get("training", {}) if isinstance(start, dict) else start
+
     def trained_in_all(self, name: Literal["steps", "datasets", "seconds"]) -> float:
         """Of its training and of those that it went on from.
 
@@ -26,8 +50,4 @@ class ModelCard:
         >>> ModelCard(training={"datasets": 20, "started_from": first}).trained_in_all("datasets")
         120
         """
-        total, training = 0, self.training
-        while training:
-            total += training.get(name, 0)
-            training = training.get("started_from", {}).get("training", {})
-        return total
+        return sum(training.get(name, 0) for training in self._trainings())

@@ -56,7 +56,7 @@ class HarmonicLayer(nn.Module):
     def __init__(self, settings: Harmonics, num_features: int, input_range: InputRange) -> None:
         super().__init__()
         self.input_range = input_range
-        if (2 * settings.order) ** num_features > 16 * MOST:
+        if num_features > MOST or (2 * settings.order) ** num_features > 16 * MOST:
             raise InputError(too_many(settings, num_features))
         vectors = torch.tensor(waves(settings.order, num_features)).double()
         if 2 * len(vectors) + 1 > MOST:

@@ -7,11 +7,11 @@ from jaxtyping import Float, Num
 from torch import Tensor, nn
 
 from priorfit.data import Batch
-from priorfit.errors import CheckpointError
 from priorfit.network.card import ModelCard
 from priorfit.network.embedding import target_encoder
 from priorfit.network.front import regression_and_head
 from priorfit.network.limits import warn_of_context
+from priorfit.network.loading import network_of
 from priorfit.network.model import Model
 from priorfit.network.positions import POSITIONS
 from priorfit.network.posterior import Memory, PFNPosterior
@@ -160,11 +160,4 @@ class PFN(Model):
 def load_pfn(path: str | Path) -> PFN:
     """Read a folder that `PFN.save` wrote; runs no code from it."""
     settings, problem, card, weights = read_model(Path(path))
-    model = PFN(settings, problem, card)
-    try:
-        model.load_state_dict(weights)
-    except RuntimeError as error:
-        raise CheckpointError(
-            f"the weights in {path} do not fit the network that its config describes: {error}"
-        ) from error
-    return model.finished()
+    return network_of(lambda: PFN(settings, problem, card), weights, path).finished()

@@ -38,8 +38,9 @@ class PolynomialEncoder(InputEncoder):
 
     def build(self, num_features: int, width: int, input_range: InputRange | None) -> nn.Module:
         """See `InputEncoder.build`."""
-        count = math.comb(num_features + self.degree, self.degree)
-        if count > MOST:
+        is_countable = max(num_features, self.degree) < MOST  # else there are more, and counting them takes for ever
+        count = math.comb(num_features + self.degree, self.degree) if is_countable else "many more"
+        if isinstance(count, str) or count > MOST:
             raise InputError(
                 f"PolynomialEncoder may have at most {MOST} polynomials; {num_features} features have {count} up to "
                 f"degree {self.degree}. Lower the degree, or use FourierEncoder()."

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from priorfit.checkpoint import load_folder, save_folder
 from priorfit.data import Classes, Real
 from priorfit.description import build, describe
-from priorfit.errors import CheckpointError, InputError, RecipeError
+from priorfit.errors import CheckpointError, InputError, PriorfitError, RecipeError
 from priorfit.network.card import ModelCard
 from priorfit.network.embedding import FourierEncoder, LinearEncoder
 from priorfit.network.harmonics import Harmonics
@@ -83,7 +83,7 @@ def read_model(
         if not isinstance(settings, kind):
             raise RecipeError(f"expected {kind.__name__}, found {type(settings).__name__}")
         problem, card = build(problem_in(config), NETWORK_TYPES), card_from(config["card"])
-    except (KeyError, TypeError, RecipeError) as error:
+    except (KeyError, TypeError, AttributeError, RecursionError, PriorfitError) as error:
         raise CheckpointError(
             f"{path} is a checkpoint of priorfit, but not one of a model that this version can build ({error}). "
             "Load the folder that save wrote, with the class that wrote it, or upgrade priorfit."
