@@ -56,7 +56,8 @@ def tasks_of(prior: Prior, sizes: Sequence[int], num_datasets: int, seed: int) -
     """Datasets of one query each for every context size, the same for the same seed."""
     for size in sizes:
         with seeded(seed, size):
-            yield size, prior.sample(num_datasets, size + 1).split(size)
+            tasks = prior.sample(num_datasets, size + 1).split(size)
+        yield size, tasks  # outside: no other thread could seed while somebody works on them
 
 
 def as_row(label: str, size: int, column: str, found: Estimate) -> Row:
