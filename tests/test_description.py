@@ -83,10 +83,17 @@ class Branch:
     other: Leaf | None = None
 
 
+@dataclass(frozen=True)
+class Fork:
+    either: Leaf | Tree
+
+
 def test_a_part_whose_field_holds_one_type_may_leave_its_type_out():
     assert build({"type": "Branch", "leaf": {"size": 3}}, {**TABLE, "Branch": Branch}) == Branch(Leaf(3.0))
-    with pytest.raises(RecipeError, match="other: expected Leaf or nothing; got {'size': 3}"):
-        build({"type": "Branch", "leaf": {}, "other": {"size": 3}}, {**TABLE, "Branch": Branch})
+    optional = build({"type": "Branch", "leaf": {}, "other": {"size": 3}}, {**TABLE, "Branch": Branch})
+    assert optional == Branch(Leaf(), Leaf(3.0))
+    with pytest.raises(RecipeError, match="either: expected Leaf or Tree; got {'size': 3}"):
+        build({"type": "Fork", "either": {"size": 3}}, {**TABLE, "Fork": Fork})
 
 
 @pytest.mark.parametrize(

@@ -124,8 +124,9 @@ def _called(values: Mapping[str, Any]) -> str:
 
 def _converted(value: Any, hint: Any, table: Mapping[str, type], where: str) -> Any:
     """The value as its annotation wants it, or an error that names its place."""
-    if isinstance(value, Mapping) and ("type" in value or hint in table.values()):
-        value = build({"type": getattr(hint, "__name__", ""), **value}, table, where)
+    possible = [option for option in options(hint) if option in table.values()]
+    if isinstance(value, Mapping) and ("type" in value or len(possible) == 1):
+        value = build({"type": possible[0].__name__ if possible else "", **value}, table, where)
     for option in options(hint):
         is_fitting, result = _fitted(value, option, table, where)
         if is_fitting:

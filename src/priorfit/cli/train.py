@@ -30,7 +30,7 @@ def train(  # noqa: PLR0913  one argument an option
 
     settings = training.read_recipe(recipe)
     place = folder or Path("runs") / settings.name
-    options = training.RunOptions(place, resume, device, checkpoint_seconds, workers)
+    options = training.RunOptions(place, resume, device, checkpoint_seconds, workers, resume_by="--resume")
     with readable_interruption():
         training.train(settings, options, display_for(errors), None if start is None else load(start))
     answers.print(f"{place / 'model'}", highlight=False, soft_wrap=True)

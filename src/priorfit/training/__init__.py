@@ -6,10 +6,11 @@ from priorfit.training.context_sizes import UniformSizes as UniformSizes
 from priorfit.training.fit import fit as fit
 from priorfit.training.loop import Interrupted as Interrupted
 from priorfit.training.loop import RunOptions as RunOptions
-from priorfit.training.loop import train as train
 from priorfit.training.optimiser import OptimiserSettings as OptimiserSettings
 from priorfit.training.recipe import Budget as Budget
 from priorfit.training.recipe import DataSettings as DataSettings
 from priorfit.training.recipe import Recipe as Recipe
+from priorfit.training.recipe import Stage as Stage
 from priorfit.training.recipe import read_recipe as read_recipe
 from priorfit.training.recipe import recipe_from as recipe_from
+from priorfit.training.stages import train as train

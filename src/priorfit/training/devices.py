@@ -65,22 +65,30 @@ def processes() -> Iterator[Processes]:
 def training_device(requested: str | None, group: Processes) -> torch.device:
     """The device asked for, else a GPU where there is one, else the CPU."""
     if requested is not None:
-        return checked_device(requested)
+        return usable_device(requested)
     return torch.device("cuda", group.local_rank) if torch.cuda.is_available() else torch.device("cpu")
 
 
-def checked_device(name: str) -> torch.device:
-    """The device of this name, if this machine has it and torch was built for it."""
+def usable_device(name: str) -> torch.device:
+    """A device by its name, if this machine has it and it can hold numbers.
+
+    >>> usable_device("cpu")
+    device(type='cpu')
+    """
     try:
         device = torch.device(name)
-        torch.zeros(1, device=device)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        there = ["cpu", *(f"cuda:{index}" for index in range(torch.cuda.device_count()))]
-        reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
+        torch.empty(1, device=device).item()
+    except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
         raise InputError(
-            f"device {name!r} cannot be used here ({reason}). Choose one of: {', '.join(there)}."
+            f"the device {name!r} cannot be used here: {str(error).splitlines()[0]} "
+            f"This machine has: {', '.join(device_names())}."
         ) from error
     return device
+
+
+def device_names() -> list[str]:
+    """The devices of this machine."""
+    return ["cpu", *(f"cuda:{index}" for index in range(torch.cuda.device_count()))]
 
 
 class BatchLoss(nn.Module):

@@ -7,9 +7,10 @@ from priorfit.data import Classes
 from priorfit.errors import InputError
 from priorfit.network import PFN, LatentRegression, NetworkSettings, Regression
 from priorfit.priors import Prior
-from priorfit.training.loop import RunOptions, train
+from priorfit.training.loop import RunOptions
 from priorfit.training.progress import Display, Silent
 from priorfit.training.recipe import Budget, DataSettings, Recipe, file_name
+from priorfit.training.stages import train
 
 
 def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to them
@@ -23,6 +24,7 @@ def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to
     network: NetworkSettings | None = None,
     progress: bool = True,
     folder: str | Path | None = None,
+    resume: bool = False,
     device: str | None = None,
 ) -> PFN:
     """Train a network on datasets of a prior; more settings live in a `Recipe` (see `train`).
@@ -37,6 +39,7 @@ def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to
         network: Size and parts of the network; by default `default_network`.
         progress: Show a line with loss, gap and time left.
         folder: Save checkpoints and metrics here, so that a stopped run can go on.
+        resume: Go on with the run in the folder, which the same call started; it ends in the same weights.
         device: Such as ``"cuda"``; by default a GPU where there is one.
 
     >>> import priorfit as pf
@@ -64,7 +67,7 @@ def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to
         network=network,
         data=default_data(network, targets),
     )
-    options = RunOptions(folder=None if folder is None else Path(folder), device=device)
+    options = RunOptions(None if folder is None else Path(folder), resume, device)
     model = train(recipe, options, screen() if progress else Silent())
     assert isinstance(model, PFN)
     return model

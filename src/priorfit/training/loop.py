@@ -4,21 +4,22 @@ import platform
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from priorfit.errors import TrainingError
+from priorfit.errors import CheckpointError, InputError, TrainingError
+from priorfit.fields import check_fields
 from priorfit.network import Model, ModelCard
-from priorfit.training.devices import Processes, processes, training_device
+from priorfit.training.devices import Processes, training_device
 from priorfit.training.gap import GapMeter
-from priorfit.training.interrupts import StopRequest, stop_requests
-from priorfit.training.memory import check_memory
+from priorfit.training.interrupts import StopRequest
+from priorfit.training.memory import check_batch
 from priorfit.training.networks import start_network
 from priorfit.training.plan import Clockwork, planned_steps
-from priorfit.training.progress import Display, Reading, Silent
+from priorfit.training.progress import Display, Reading
 from priorfit.training.recipe import Recipe
 from priorfit.training.resume import RunFolder, SavedState
 from priorfit.training.trainer import StepResult, Trainer
@@ -42,32 +43,34 @@ class RunOptions:
     device: str | None = None
     checkpoint_seconds: float = 120.0
     workers: int = 0
+    resume_by: str = "resume=True"
+    """How to go on with a run, for the messages: in Python so, on the command line otherwise."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.folder, str):
+            object.__setattr__(self, "folder", Path(self.folder))
+        check_fields(self)
+        if self.checkpoint_seconds < 0:
+            raise InputError(f"checkpoint_seconds must be at least 0; got {self.checkpoint_seconds}.")
+        if self.resume and self.folder is None:
+            raise TrainingError("a run is resumed from its folder; none was given.")
+
+    def at(self, folder: Path | None, resume: bool) -> "RunOptions":
+        """The same options in another folder."""
+        return replace(self, folder=folder, resume=resume)
 
 
 class Interrupted(KeyboardInterrupt):
     """A run was stopped between two steps; what it had is saved where it has a folder."""
 
 
-def train(
-    recipe: Recipe, options: RunOptions | None = None, display: Display | None = None, start: Model | None = None
-) -> Model:
-    """Train a network by a recipe, from random weights or from those of ``start``; go on with a run if asked to."""
-    with processes() as group:
-        shown = display if display is not None and group.is_first else Silent()
-        shown.announce(opening_words(recipe))  # before the first steps: planning a budget in minutes takes a while
-        run = Run(recipe, options or RunOptions(), group, start)
-        with shown, stop_requests() as request, run.data():
-            run.go(shown, request)
-        return run.finish()
-
-
 class Run:
     """A training run from its first step, or from where it was saved, to its model."""
 
     def __init__(self, recipe: Recipe, options: RunOptions, group: Processes, start: Model | None) -> None:
-        check_memory(recipe)
         device = training_device(options.device, group)
         self.recipe, self.options, self.group = recipe, options, group
+        check_batch(recipe)
         self.folder = RunFolder(options.folder) if options.folder is not None else None
         saved = self._saved()
         network = start_network(recipe, start).to(device)
@@ -82,8 +85,7 @@ class Run:
 
     def _saved(self) -> SavedState | None:
         if self.options.resume:
-            if self.folder is None:
-                raise TrainingError("a run is resumed from its folder; none was given.")
+            assert self.folder is not None  # the options say so
             saved = self.folder.load()
             if saved.config["recipe"] != self.recipe.description():
                 raise TrainingError(
@@ -94,17 +96,23 @@ class Run:
                 self.folder.drop_metrics_after(saved.step)
             return saved
         if self.folder is not None and self.group.is_first:
-            self.folder.begin()
+            self.folder.begin(self.options.resume_by)
         return None
 
     def _restore(self, saved: SavedState) -> None:
         trainer = self.trainer
-        trainer.network.load_state_dict(saved.network)
-        trainer.optimisers.load_tensors(saved.optimiser)
-        with torch.no_grad():
-            for name, weight in trainer.averaged.items():
-                weight.copy_(saved.averaged[name])
+        try:
+            trainer.network.load_state_dict(saved.network)
+            trainer.optimisers.load_tensors(saved.optimiser)
+            with torch.no_grad():
+                for name, weight in trainer.averaged.items():
+                    weight.copy_(saved.averaged[name])
+        except (KeyError, ValueError, RuntimeError) as error:
+            raise CheckpointError(
+                f"the checkpoint in {self.options.folder} does not fit its recipe: {error}"
+            ) from error
         trainer.step, trainer.skipped, self.seconds = saved.step, saved.skipped, saved.seconds
+        trainer.fruitless = saved.fruitless
         self.origin = saved.config.get("started_from")
 
     @contextmanager
@@ -122,7 +130,7 @@ class Run:
         started = time.perf_counter() - self.seconds
         saved_at = time.perf_counter()
         clockwork = Clockwork(self.recipe.budget, self.group)
-        while trainer.step < trainer.steps:
+        while trainer.step < min(trainer.steps, self.recipe.budget.stop or trainer.steps):
             result = trainer.take_step()
             self.seconds = time.perf_counter() - started
             trainer.steps = clockwork.steps(trainer.step, trainer.steps, self.seconds)
@@ -132,7 +140,11 @@ class Run:
                 self._save()
                 saved_at = time.perf_counter()
             if is_stopping:
-                where = "" if self.folder is None else f"; it is saved in {self.folder.path}, go on with --resume"
+                where = (
+                    ""
+                    if self.folder is None
+                    else f"; it is saved in {self.folder.path}, go on with {self.options.resume_by}"
+                )
                 raise Interrupted(f"stopped after step {trainer.step} of {trainer.steps}{where}.")
 
     def _report(self, result: StepResult, display: Display) -> None:
@@ -171,6 +183,7 @@ class Run:
                 optimiser=trainer.optimisers.tensors(),
                 averaged=dict(trainer.averaged),
                 config={"recipe": self.recipe.description(), "started_from": self.origin},
+                fruitless=trainer.fruitless,
             )
         )
 
@@ -178,6 +191,7 @@ class Run:
         """The model, with its card; saved in the run's folder as ``model``."""
         trainer = self.trainer
         network = trainer.network
+        trainer.check_learned()
         self._save()  # before averaged weights take the place of the last ones
         network.load_state_dict(trainer.result())
         network.card = card_of(self.recipe, trainer, self.seconds, self.origin)
@@ -207,8 +221,8 @@ def card_of(recipe: Recipe, trainer: Trainer, seconds: float, origin: dict[str, 
         trained_context=recipe.data.context_sizes.range(recipe.num_points),
         recipe=description,
         training={
-            "steps": trainer.steps,
-            "datasets": trainer.steps * recipe.data.batch_size * recipe.data.micro_batches,
+            "steps": trainer.step,
+            "datasets": trainer.step * recipe.data.batch_size * recipe.data.micro_batches,
             "seconds": round(seconds, 1),
             "skipped_steps": trainer.skipped,
             "processes": trainer.group.count,

@@ -1,60 +1,89 @@
-"""Whether a run can fit into memory at all, before anything is allocated or written."""
+"""Does a recipe fit into the memory of this machine? Asked before anything is allocated."""
 
 import os
-from math import inf
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
 
-from priorfit.errors import RecipeError
-from priorfit.network import NetworkSettings
+import torch
+
+from priorfit.errors import TrainingError
+from priorfit.network.loading import Allowance, TooLarge
 from priorfit.training.recipe import Recipe
 
-BYTES = 4
-"""Of a float32."""
+Built = TypeVar("Built")
+
+CGROUP = Path("/sys/fs/cgroup/memory.max")
+"""Where a container's limit is written."""
+
 COPIES = 4
-"""Weights, their gradients, their moving average, and at least one buffer of the optimiser."""
+"""Of each weight during training: itself, its gradient, and two moments of Adam."""
+
+NUMBER_BYTES = 4
+MOST_TENSORS = 10_000
 
 
-def check_memory(recipe: Recipe) -> None:
-    """Refuse sizes that no step can fit; what is counted is a lower bound, so no run that fits is refused."""
-    available = physical_memory()
-    for words, needed in (
-        (f"a step's points (batch_size={recipe.data.batch_size}, num_points={recipe.num_points})", point_bytes(recipe)),
-        (f"the weights of a network of width={recipe.network.width}", weight_bytes(recipe)),
-    ):
-        if needed > available:
-            raise RecipeError(
-                f"{words} need at least {gigabytes(needed)} of memory; this machine has {gigabytes(available)}. "
-                "Choose smaller sizes."
-            )
+def memory() -> float:
+    """Bytes of this machine, or of its container; infinity where the system does not say.
 
-
-def point_bytes(recipe: Recipe) -> int:
-    """The bytes of the inputs and targets of one micro-batch."""
-    return BYTES * recipe.data.batch_size * recipe.num_points * (recipe.prior.num_features + 1)
-
-
-def weight_bytes(recipe: Recipe) -> int:
-    """The bytes of the attention and feedforward matrices, in all copies that training holds."""
-    network = recipe.network
-    per_layer = 4 * network.width**2
-    if isinstance(network, NetworkSettings):
-        per_layer += 2 * network.width * network.feedforward
-    return BYTES * COPIES * network.layers * per_layer
-
-
-def physical_memory() -> float:
-    """The bytes of this machine's memory; infinite where the system does not tell."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):  # not every system has them
-        return inf
-
-
-def gigabytes(count: float) -> str:
-    """Bytes in words.
-
-    >>> gigabytes(14_400_000_000)
-    '14 GB'
+    >>> memory() > 1e8
+    True
     """
-    return (
-        f"{count / 1e9:.2g} GB" if count < 1e11 else f"{count / 1e9:.0f} GB" if count < 1e13 else f"{count:.0e} bytes"
-    )
+    if os.name != "posix":
+        return float("inf")
+    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        return min(whole, int(CGROUP.read_text(encoding="ascii")))
+    except (OSError, ValueError):  # no container, or one without a limit
+        return whole
+
+
+def batch_bytes(recipe: Recipe) -> int:
+    """What the tokens of a micro-batch take at least on their way forth and back, whatever the network does to them."""
+    data, network = recipe.data, recipe.network
+    points = data.batch_size * (recipe.num_points if data.num_queries is None else data.num_queries)
+    return NUMBER_BYTES * points * (recipe.prior.num_features + 2 + network.width * (2 * network.layers + 1))
+
+
+def check_batch(recipe: Recipe) -> None:
+    """Refuse a recipe whose batches cannot fit."""
+    needed = max(batch_bytes(recipe), 8 * recipe.num_points)  # the weights of context sizes are in float64
+    if needed > memory():
+        raise TrainingError(
+            f"a batch of this recipe takes at least {needed / 1e9:,.0f} GB, and this machine has "
+            f"{memory() / 1e9:,.0f} GB. Lower num_points ({recipe.num_points:,}), data.batch_size "
+            f"({recipe.data.batch_size:,}) or network.width ({recipe.network.width:,})."
+        )
+
+
+def built_within_memory(build: Callable[[], Built]) -> Built:
+    """What ``build`` makes, a network, unless its weights cannot be trained here; nothing large is allocated then."""
+    try:
+        with Allowance(memory() / NUMBER_BYTES / COPIES, MOST_TENSORS):
+            return build()
+    except TooLarge as error:
+        raise TrainingError(
+            f"this recipe's network is too large for the {memory() / 1e9:,.0f} GB of this machine ({error}). Lower "
+            "network.width, network.layers or the sizes of its parts."
+        ) from error
+
+
+@contextmanager
+def readable_memory_errors() -> Iterator[None]:
+    """What torch says where memory runs out, as an error of ours that says what to lower."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        raise TrainingError(
+            f"out of memory ({str(error).splitlines()[0]}). Lower num_points, data.batch_size (raise "
+            "data.micro_batches instead) or network.width."
+        ) from error
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether an error of torch or Python means that memory ran out."""
+    kinds = (MemoryError, torch.OutOfMemoryError)
+    return isinstance(error, kinds) or "allocate memory" in str(error) or "enough memory" in str(error)

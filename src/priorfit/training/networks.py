@@ -1,6 +1,7 @@
 """The network that a recipe starts with."""
 
 import math
+from pathlib import Path
 
 import torch
 from jaxtyping import Num
@@ -10,10 +11,11 @@ from priorfit.baselines.neural_process_settings import NeuralProcessSettings
 from priorfit.data import Classes
 from priorfit.description import describe
 from priorfit.errors import TrainingError
-from priorfit.network import PFN, Model, NetworkSettings, Problem
+from priorfit.network import PFN, Model, NetworkSettings, Problem, load_pfn
 from priorfit.network.problem import columns_of, fewest_features
 from priorfit.seeding import seeded
 from priorfit.training.batches import SAMPLE_STREAM, WEIGHT_STREAM
+from priorfit.training.memory import built_within_memory
 from priorfit.training.recipe import Recipe
 
 
@@ -28,13 +30,22 @@ def new_network(
     return PFN(settings, problem, target_sample=sample)
 
 
+def load_network(recipe: Recipe, path: Path) -> Model:
+    """The network of a recipe as a run saved it."""
+    if isinstance(recipe.network, NeuralProcessSettings):
+        from priorfit.baselines.attentive_neural_process import AttentiveNeuralProcess
+
+        return AttentiveNeuralProcess.load(path)
+    return load_pfn(path)
+
+
 def start_network(recipe: Recipe, start: Model | None) -> Model:
     """A new network for a recipe, or a copy of one that was trained before."""
     with seeded(recipe.seed, SAMPLE_STREAM):
         sample = target_sample(recipe)
     problem = problem_of(recipe, sample)
     with seeded(recipe.seed, WEIGHT_STREAM):
-        network = new_network(recipe.network, problem, sample)
+        network = built_within_memory(lambda: new_network(recipe.network, problem, sample))
     if start is not None:
         copy_weights(start, network)
     return network

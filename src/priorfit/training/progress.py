@@ -1,7 +1,7 @@
 """What a run tells of itself after each step, and who takes it in."""
 
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from priorfit.metrics.estimate import nats
@@ -19,15 +19,17 @@ class Reading:
     seconds: float
     learning_rate: float
     skipped: int
+    stage: str = ""
 
     def row(self) -> dict[str, Any]:
         """The reading as a row of ``metrics.jsonl``."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "stage"}
 
     def __str__(self) -> str:
         gap = "" if self.gap is None else f"  gap {nats(self.gap)}"
         skipped = f"  skipped {self.skipped}" if self.skipped else ""
-        return f"loss {self.loss:+.3f}{gap}  {self.datasets_per_second:,.0f} datasets/s{skipped}"
+        stage = f"{self.stage}  " if self.stage else ""
+        return f"{stage}loss {self.loss:+.3f}{gap}  {self.datasets_per_second:,.0f} datasets/s{skipped}"
 
 
 class Display(ABC):
@@ -53,3 +55,14 @@ class Silent(Display):
 
     def show(self, reading: Reading) -> None:
         """See `Display.show`."""
+
+
+class Staged(Display):
+    """Shows the readings of one stage, which say so, on another display that is open."""
+
+    def __init__(self, display: Display, stage: str) -> None:
+        self._display, self._stage = display, stage
+
+    def show(self, reading: Reading) -> None:
+        """See `Display.show`."""
+        self._display.show(replace(reading, stage=self._stage))

@@ -2,7 +2,8 @@
 
 import re
 import tomllib
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,13 +24,21 @@ WINDOWS_DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{port}{i}" for port in ("COM"
 """Names that no file can have there."""
 
 
+BUDGETS = {"steps", "datasets", "minutes"}
+"""Of which a budget has one: a stage's budget takes the place of the recipe's, it does not add to it."""
+
+
 @dataclass(frozen=True)
 class Budget:
-    """How long to train: exactly one of steps, datasets and minutes."""
+    """How long to train: exactly one of steps, datasets and minutes.
+
+    ``stop`` ends a run of so many steps at an earlier one, while its learning rate follows the schedule of all.
+    """
 
     steps: int | None = None
     datasets: int | None = None
     minutes: float | None = None
+    stop: int | None = None
 
     def __post_init__(self) -> None:
         check_fields(self, RecipeError)
@@ -39,6 +48,8 @@ class Budget:
                 "a budget needs exactly one positive value of steps, datasets, minutes; "
                 f"got steps={self.steps}, datasets={self.datasets}, minutes={self.minutes}."
             )
+        if self.stop is not None and not (self.steps is not None and 1 <= self.stop <= self.steps):
+            raise RecipeError(f"stop is one of a budget's steps; got stop={self.stop}, steps={self.steps}.")
 
 
 @dataclass(frozen=True)
@@ -65,8 +76,23 @@ class DataSettings:
 
 
 @dataclass(frozen=True)
+class Stage:
+    """What a stage of a training has of its own; None: what the recipe says."""
+
+    budget: Budget | None = None
+    num_points: int | None = None
+    seed: int | None = None
+    data: DataSettings | None = None
+    optimiser: OptimiserSettings | None = None
+
+
+@dataclass(frozen=True)
 class Recipe:
-    """Everything that decides a run. The same recipe and seed give the same weights on the same machine."""
+    """Everything that decides a training. The same recipe and seed give the same weights on the same machine.
+
+    With ``stages`` it is done in so many runs, the first from random weights, each next from those of the one before.
+    They share prior and network; the recipe's own values are those that a stage does not change.
+    """
 
     prior: Prior
     num_points: int
@@ -77,9 +103,15 @@ class Recipe:
     network: NetworkSettings | NeuralProcessSettings = field(default_factory=NetworkSettings)
     data: DataSettings = field(default_factory=DataSettings)
     optimiser: OptimiserSettings = field(default_factory=OptimiserSettings)
+    stages: Sequence[Stage] | None = None
 
     def __post_init__(self) -> None:
         check_fields(self, RecipeError)
+        if self.stages is not None:
+            object.__setattr__(self, "stages", tuple(self.stages))
+            if not self.stages:
+                raise RecipeError("a recipe with stages needs at least one; got none. Leave stages out, or add some.")
+            self.stage_recipes()
         if self.num_points < 1:
             raise RecipeError(f"num_points must be at least 1; got {self.num_points}.")
         if self.seed < 0:
@@ -89,6 +121,14 @@ class Recipe:
                 "the name of a recipe becomes that of a folder: letters, digits, spaces and . _ + - within it; got "
                 f"{self.name!r}. Such as {file_name(self.name)!r}."
             )
+
+    def stage_recipes(self) -> "list[Recipe]":
+        """The recipe of each stage, which has none itself; of a recipe without stages, the recipe alone."""
+        if self.stages is None:
+            return [self]
+        own = ({field.name: getattr(stage, field.name) for field in fields(stage)} for stage in self.stages)
+        changes = ({name: value for name, value in each.items() if value is not None} for each in own)
+        return [replace(self, stages=None, **each) for each in changes]
 
     def description(self) -> dict[str, Any]:
         """The recipe as plain data; TOML and checkpoints hold it."""
@@ -110,7 +150,17 @@ RECIPE_TYPES: dict[str, type] = {
     **NETWORK_TYPES,
     **{
         kind.__name__: kind
-        for kind in (Budget, DataSettings, Growth, Recipe, OptimiserSettings, UniformSizes, PaperSizes, LogUniformSizes)
+        for kind in (
+            Budget,
+            DataSettings,
+            Growth,
+            Recipe,
+            Stage,
+            OptimiserSettings,
+            UniformSizes,
+            PaperSizes,
+            LogUniformSizes,
+        )
     },
     NeuralProcessSettings.__name__: NeuralProcessSettings,
     **{kind.__name__: kind for kind in (Real, Classes)},
@@ -118,10 +168,36 @@ RECIPE_TYPES: dict[str, type] = {
 
 
 def recipe_from(description: dict[str, Any]) -> Recipe:
-    """The recipe that plain data describes; an unknown or missing setting is named."""
-    recipe = build({"type": "Recipe", **description}, RECIPE_TYPES)
+    """The recipe that plain data describes; an unknown or missing setting is named.
+
+    The tables of a stage are laid over those of the recipe, so it names only what is different. A recipe whose stages
+    all have a budget needs none of its own.
+    """
+    whole = {"type": "Recipe", **description}
+    stages = description.get("stages")
+    if isinstance(stages, list) and all(isinstance(stage, dict) for stage in stages):
+        whole["stages"] = [
+            {name: overlaid(description.get(name), new) for name, new in each.items()} for each in stages
+        ]
+        if "budget" not in description and stages and "budget" in stages[-1]:
+            whole["budget"] = stages[-1]["budget"]
+    recipe = build(whole, RECIPE_TYPES)
     assert isinstance(recipe, Recipe)
     return recipe
+
+
+def overlaid(old: Any, new: Any) -> Any:
+    """A value of a stage over that of its recipe: tables of one type field by field, all else as a whole.
+
+    >>> overlaid({"batch_size": 4, "targets": "expected"}, {"batch_size": 12})
+    {'batch_size': 12, 'targets': 'expected'}
+    >>> overlaid({"type": "LogUniformSizes", "offset": 100.0}, {"type": "UniformSizes"})
+    {'type': 'UniformSizes'}
+    """
+    is_table = isinstance(old, dict) and isinstance(new, dict)
+    if not is_table or new.get("type", old.get("type")) != old.get("type") or new.keys() & BUDGETS:
+        return new
+    return {**old, **{name: overlaid(old.get(name), value) for name, value in new.items()}}
 
 
 def read_recipe(path: str | Path) -> Recipe:

@@ -1,14 +1,22 @@
 """A run on disk: its newest checkpoint, its metrics, and the way back in."""
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
-from priorfit.checkpoint import load_folder, save_folder, write_atomically
-from priorfit.errors import TrainingError
+from priorfit.checkpoint import holds_checkpoint, load_folder, save_folder, write_atomically
+from priorfit.errors import CheckpointError, TrainingError
+from priorfit.training.locks import LOCK
+
+PARTS = re.compile(r"checkpoint|metrics\.jsonl|model|stage-\d+")
+"""What the folder of a run holds."""
+
+OURS = re.compile(rf"{PARTS.pattern}|{re.escape(LOCK)}|\..*\.priorfit-(new|previous)")
+"""What may be in it besides: the lock, and what a save that was killed left behind."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +31,7 @@ class SavedState:
     optimiser: dict[str, Tensor]
     averaged: dict[str, Tensor]
     config: dict[str, Any]
+    fruitless: int = 0
 
 
 class RunFolder:
@@ -37,28 +46,49 @@ class RunFolder:
     def save(self, state: SavedState) -> None:
         """Replace the checkpoint by this state, all or nothing."""
         groups = {"model": state.network, "optimiser": state.optimiser, "averaged": state.averaged}
-        progress = {"step": state.step, "steps": state.steps, "seconds": state.seconds, "skipped": state.skipped}
+        names = ("step", "steps", "seconds", "skipped", "fruitless")
+        progress = {name: getattr(state, name) for name in names}
         save_folder(self.checkpoint, groups, state.config | {"progress": progress})
 
     def load(self) -> SavedState:
         """The newest state."""
         groups, config = load_folder(self.checkpoint, ("model", "optimiser", "averaged"))
-        progress = config.pop("progress")
-        return SavedState(
-            **progress,
-            network=groups["model"],
-            optimiser=groups["optimiser"],
-            averaged=groups["averaged"],
-            config=config,
-        )
+        try:
+            return SavedState(
+                **config.pop("progress"),
+                network=groups["model"],
+                optimiser=groups["optimiser"],
+                averaged=groups["averaged"],
+                config=config,
+            )
+        except (KeyError, TypeError) as error:
+            raise CheckpointError(f"{self.checkpoint} is no checkpoint of a run that this version knows.") from error
 
-    def begin(self) -> None:
-        """Start a new run here; a folder that holds another run is refused."""
-        if self.checkpoint.exists() or self.metrics.exists():
-            raise TrainingError(
-                f"{self.path} already holds a run. Go on with it (--resume), or name another folder (--folder)."
+    def make(self) -> None:
+        """Make the folder, unless it is there; one that holds anything but a run is refused, as `save` does."""
+        if self.path.exists() and not self.path.is_dir():
+            raise CheckpointError(f"{self.path} is a file; a run is a folder. Choose another path.")
+        foreign = [name for name in self._inside() if not OURS.fullmatch(name)]
+        if foreign:
+            raise CheckpointError(
+                f"{self.path} holds {foreign[0]}, so it is no folder of a run; nothing in it was touched. Name another "
+                "folder, or move it away."
             )
         self.path.mkdir(parents=True, exist_ok=True)
+
+    def begin(self, resume_by: str) -> None:
+        """Start a new run here; a folder that holds another run is refused.
+
+        ``resume_by`` tells how to go on with the run that is there, in the words of whoever started this one.
+        """
+        self.make()
+        if any(PARTS.fullmatch(name) for name in self._inside()) or holds_checkpoint(self.checkpoint):
+            raise TrainingError(
+                f"{self.path} already holds a run. Go on with it ({resume_by}), or name another folder."
+            )
+
+    def _inside(self) -> list[str]:
+        return sorted(entry.name for entry in self.path.iterdir()) if self.path.exists() else []
 
     def log(self, row: dict[str, Any]) -> None:
         """Append a row to ``metrics.jsonl``."""

@@ -1,5 +1,6 @@
 """One run in memory: network, optimisers, averaged weights, and the step they have reached."""
 
+import math
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,7 +18,10 @@ from priorfit.training.schedule import learning_rate_factor
 from priorfit.training.workers import Source
 
 PATIENCE = 20
-"""Steps in a row with a gradient that is not finite, after which a run gives up."""
+"""Fruitless steps in a row, after which a run gives up."""
+
+LAST = 5
+"""A run whose last steps, so many or all, were fruitless has failed."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,9 @@ class Trainer:
         self.averaged = {name: weight.detach().clone() for name, weight in network.named_parameters()}
         self.step = 0
         self.skipped = 0
-        self._skipped_in_a_row = 0
+        self.fruitless = 0
+        """Steps in a row, up to now, with a loss or a gradient that is not finite."""
+        self._loss = math.nan
 
     def take_step(self) -> StepResult:
         """Draw data, descend, average; a gradient that is not finite changes nothing and is counted."""
@@ -54,7 +60,7 @@ class Trainer:
         loss = self.backward(self.step)
         factor = learning_rate_factor(self.step, self.steps, self.recipe.optimiser.warmup)
         is_skipped = self.optimisers.step(factor) is None
-        self._count(is_skipped)
+        self._count(is_skipped, loss)
         self._average()
         self.step += 1
         return StepResult(loss, factor * self.recipe.optimiser.learning_rate, is_skipped)
@@ -75,14 +81,27 @@ class Trainer:
         device = next(self.network.parameters()).device
         return batch if batch.query_x.device == device else batch.to(device)
 
-    def _count(self, is_skipped: bool) -> None:
+    def _count(self, is_skipped: bool, loss: float) -> None:
         self.skipped += is_skipped
-        self._skipped_in_a_row = self._skipped_in_a_row + 1 if is_skipped else 0
-        if self._skipped_in_a_row >= PATIENCE:
-            raise TrainingError(
-                f"the gradient was not finite in {PATIENCE} steps in a row, up to step {self.step}. Check the prior "
-                "with check_prior, or lower optimiser.learning_rate."
-            )
+        is_fruitless = self.group.any_of(is_skipped or not math.isfinite(loss))  # each process has its own loss
+        self.fruitless = self.fruitless + 1 if is_fruitless else 0
+        if self.fruitless >= PATIENCE:
+            raise TrainingError(self._failure(f"in {PATIENCE} steps in a row, up to step {self.step}", loss))
+        self._loss = loss
+
+    def check_learned(self) -> None:
+        """Refuse the result of a run that learned nothing, or lost what it had learned."""
+        if self.fruitless >= min(LAST, self.step):
+            raise TrainingError(self._failure(f"in the last {self.fruitless} of {self.step} steps", self._loss))
+        if not all(bool(weight.isfinite().all()) for weight in self.result().values()):
+            raise TrainingError(self._failure("in the last step", self._loss))
+
+    def _failure(self, when: str, loss: float) -> str:
+        return (
+            f"the training learned nothing: its loss or gradient was not finite {when} (the loss "
+            f"was {loss:g}). Look at the prior's targets (check_prior; values beyond 1e18 overflow when squared), at "
+            'optimiser.learning_rate, and at a head whose support is bounded (tails="none").'
+        )
 
     @torch.no_grad()
     def _average(self) -> None:

@@ -1,0 +1,127 @@
+"""A training of one stage or several: the first starts from random weights, each next from those of the one before."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from priorfit.checkpoint import holds_checkpoint
+from priorfit.errors import TrainingError
+from priorfit.network import Model
+from priorfit.training.devices import Processes, processes
+from priorfit.training.interrupts import stop_requests
+from priorfit.training.locks import locked
+from priorfit.training.loop import Interrupted, Run, RunOptions, opening_words
+from priorfit.training.memory import readable_memory_errors
+from priorfit.training.networks import load_network
+from priorfit.training.progress import Display, Silent, Staged
+from priorfit.training.recipe import Recipe
+from priorfit.training.resume import RunFolder
+
+
+def train(
+    recipe: Recipe, options: RunOptions | None = None, display: Display | None = None, start: Model | None = None
+) -> Model:
+    """Train a network by a recipe, stage after stage, from random weights or from those of ``start``.
+
+    The folder of a recipe with stages holds one of each stage, ``stage-1`` and so on, and ``model`` of the last. A run
+    that was stopped, or killed, goes on with the stage that it was in.
+    """
+    options = options or RunOptions()
+    with processes() as group, readable_memory_errors(), readable_stop(options), claimed_folder(options, group):
+        shown = display if display is not None and group.is_first else Silent()
+        shown.announce(opening_words(recipe))  # before the first steps: planning a budget in minutes takes a while
+        with shown:
+            return Training(recipe, options, group).go(shown, start)
+
+
+class Training:
+    """The stages of a recipe, each a `Run` with a place of its own."""
+
+    def __init__(self, recipe: Recipe, options: RunOptions, group: Processes) -> None:
+        self.stages, self.options, self.group = recipe.stage_recipes(), options, group
+
+    def go(self, display: Display, start: Model | None) -> Model:
+        """Train all stages that are left, and give the model of the last."""
+        done = self._num_done()
+        model = self._finished(done - 1) if done else start
+        for index in range(done, len(self.stages)):
+            model = self._train(index, display, model)
+        assert model is not None  # there is at least one stage
+        if len(self.stages) > 1 and self.options.folder is not None and self.group.is_first:
+            model.save(self.options.folder / "model")
+        return model
+
+    def _train(self, index: int, display: Display, start: Model | None) -> Model:
+        shown = display if len(self.stages) == 1 else Staged(display, f"stage {index + 1}/{len(self.stages)}")
+        run = Run(self.stages[index], self._options(index), self.group, start)
+        with stop_requests() as request, run.data():
+            run.go(shown, request)
+        return run.finish()
+
+    def _place(self, index: int) -> Path | None:
+        folder = self.options.folder
+        return folder if folder is None or len(self.stages) == 1 else folder / f"stage-{index + 1}"
+
+    def _options(self, index: int) -> RunOptions:
+        """Those of one stage: it goes on from its own checkpoint if there is one, as there must be of the first."""
+        place = self._place(index)
+        if not self.options.resume or index == 0 or place is None:
+            return self.options.at(place, self.options.resume)
+        is_begun = self.group.same_everywhere(int(holds_checkpoint(place / "checkpoint")))
+        return self.options.at(place, resume=bool(is_begun))
+
+    def _num_done(self) -> int:
+        """How many stages a training has behind it; all processes agree. The run of a single stage knows by itself."""
+        folder = self.options.folder
+        if not self.options.resume and folder is not None and self.group.is_first:
+            RunFolder(folder).begin(self.options.resume_by)
+        if not self.options.resume or len(self.stages) == 1:
+            return 0
+        done = 0
+        while done < len(self.stages) and self._is_done(done):
+            done += 1
+        return self.group.same_everywhere(done)
+
+    def _is_done(self, index: int) -> bool:
+        place = self._place(index)
+        return place is not None and holds_checkpoint(place / "model")
+
+    def _finished(self, index: int) -> Model:
+        """The model that a stage ended in; it must be the one of this recipe."""
+        place, recipe = self._place(index), self.stages[index]
+        assert place is not None  # only a training with a folder is resumed
+        model = load_network(recipe, place / "model")
+        if model.card.recipe != recipe.description():
+            raise TrainingError(
+                f"stage {index + 1} in {self.options.folder} was trained with another recipe. Resume the training with "
+                "its own, or start a new one in another folder."
+            )
+        return model
+
+
+@contextmanager
+def claimed_folder(options: RunOptions, group: Processes) -> Iterator[None]:
+    """While this is open, the folder of a training, if it has one, is there, and no other training may use it."""
+    if options.folder is None or not group.is_first:
+        yield
+        return
+    if not options.resume:
+        RunFolder(options.folder).make()
+    elif not options.folder.is_dir():
+        raise TrainingError(f"there is no run in {options.folder} to go on with. Check the path, or start a new run.")
+    with locked(options.folder):
+        yield
+
+
+@contextmanager
+def readable_stop(options: RunOptions) -> Iterator[None]:
+    """Ctrl-C at a moment when no step is under way, or for the second time, says how to go on as well."""
+    try:
+        yield
+    except Interrupted:
+        raise
+    except KeyboardInterrupt:
+        where = (
+            "" if options.folder is None else f"; what was saved is in {options.folder}, go on with {options.resume_by}"
+        )
+        raise Interrupted(f"stopped at once{where}.") from None
