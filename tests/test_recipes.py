@@ -1,21 +1,56 @@
+import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from priorfit.training import read_recipe, recipe_from
+from priorfit.training import Recipe, read_recipe, recipe_from
 from priorfit.zoo import load, names
 
-FILES = sorted((Path(__file__).parents[1] / "recipes").glob("*.toml"))
+FOLDER = Path(__file__).parents[1] / "recipes"
+FILES = sorted(FOLDER.glob("*.toml"))
+STAGES = {"gp-rbf-5d": 6, "bnn-large-tanh": 3, "tabular-binary-small": 2, "tabular-regression-small": 2}
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_every_recipe_can_be_read_and_is_named_as_its_file(file: Path):
-    assert read_recipe(file).name == file.stem
+    recipe = read_recipe(file)
+    assert recipe.name == file.stem
+    assert recipe_from(json.loads(json.dumps(recipe.description()))) == recipe
+
+
+def trainings(card: dict[str, Any]) -> list[tuple[Recipe, dict[str, Any]]]:
+    """The recipe and the account of each training of a model, the first one first."""
+    found = []
+    while card:
+        found.append((recipe_from(card["recipe"]), card["training"]))
+        card = card["training"].get("started_from", {})
+    return found[::-1]
 
 
 @pytest.mark.parametrize("name", names())
-def test_every_released_model_has_the_recipe_that_trained_it(name: str):
-    recipe = read_recipe(Path(__file__).parents[1] / "recipes" / f"{name}.toml")
-    card = load(name).card
-    assert recipe_from(card.recipe) == recipe  # a setting that came later has its default
+def test_every_released_model_is_rebuilt_by_its_recipe(name: str):
+    """Card and recipe say the same of every stage, whole; a setting that came later has its default."""
+    recipe, card = read_recipe(FOLDER / f"{name}.toml"), load(name).card
+    stages, trained = recipe.stage_recipes(), trainings({"recipe": card.recipe, "training": card.training})
+    assert len(stages) == len(trained) == STAGES.get(name, 1)
+    for stage, (kept, training) in zip(stages, trained, strict=True):
+        assert replace(stage, budget=replace(stage.budget, stop=None)) == kept
+        assert training["steps"] == (stage.budget.stop or stage.budget.steps)
+        assert training["datasets"] == training["steps"] * stage.data.batch_size * stage.data.micro_batches
+    last = stages[-1]
+    assert (last.num_points, last.seed, last.data, last.optimiser) == (
+        recipe.num_points,
+        recipe.seed,
+        recipe.data,
+        recipe.optimiser,
+    )
+    assert card.trained_in_all("steps") == sum(stage.budget.stop or stage.budget.steps or 0 for stage in stages)
+    assert card.trained_context == last.data.context_sizes.range(last.num_points)
+    assert (card.name, card.units, card.prior) == (recipe.name, recipe.units, card.recipe["prior"])
     assert card.name == name and card.measured
+
+
+def test_every_recipe_belongs_to_a_released_model_and_every_model_has_one():
+    assert sorted(file.stem for file in FILES) == names()
