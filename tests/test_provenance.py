@@ -1,6 +1,8 @@
 import os
 import re
 import subprocess
+import sys
+import types
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,13 +13,18 @@ from priorfit.provenance import circumstances, commit
 
 
 def repository(folder: Path) -> Path:
-    """A clone with one tracked file."""
-    file = folder / "code.py"
-    file.write_text("one\n", encoding="utf-8")
+    """A clone of a package with a released model, a script with its rows, and a document; the package's file."""
+    file = folder / "src" / "package" / "code.py"
+    for path in (file, file.parent / "zoo" / "model" / "config.json", *map(folder.joinpath, BESIDE)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("one\n", encoding="utf-8")
     author = ["-c", "user.name=a", "-c", "user.email=a@b"]
-    for command in (["init", "-q"], ["add", file.name], [*author, "commit", "-q", "-m", "Begin"]):
+    for command in (["init", "-q"], ["add", "."], [*author, "commit", "-q", "-m", "Begin"]):
         subprocess.run(["git", *command], cwd=folder, check=True, capture_output=True)
     return file
+
+
+BESIDE = ("studies/script.py", "studies/other.py", "studies/results/rows.jsonl", "README.md")
 
 
 def test_circumstances_say_when_where_and_by_which_code():
@@ -31,11 +38,48 @@ def test_circumstances_say_when_where_and_by_which_code():
     assert datetime.now(UTC) - datetime.fromisoformat(found["date"]) < timedelta(minutes=1)
 
 
-def test_a_commit_is_marked_where_files_have_been_changed_since(tmp_path: Path):
-    file = repository(tmp_path)
-    assert re.fullmatch("[0-9a-f]{40}", commit(file))
-    file.write_text("two\n", encoding="utf-8")
-    assert re.fullmatch("[0-9a-f]{40}-dirty", commit(file))
+@pytest.mark.parametrize(
+    ("changed", "is_dirty"),
+    [
+        ("src/package/code.py", True),
+        ("src/package/new.py", True),
+        ("studies/script.py", True),
+        ("studies/other.py", False),
+        ("studies/results/rows.jsonl", False),
+        ("studies/results/more.jsonl", False),
+        ("README.md", False),
+        ("src/package/zoo/model/config.json", False),
+        ("src/package/zoo/new/model.safetensors", False),
+        ("src/package/zoo/catalogue.py", True),
+    ],
+)
+def test_a_commit_is_marked_where_the_code_that_runs_has_been_changed_since(
+    changed: str, is_dirty: bool, tmp_path: Path
+):
+    file, script = repository(tmp_path), tmp_path / "studies" / "script.py"
+    assert re.fullmatch("[0-9a-f]{40}", commit(file, script))
+    (tmp_path / changed).parent.mkdir(parents=True, exist_ok=True)
+    with (tmp_path / changed).open("a", encoding="utf-8") as appended:
+        appended.write("two\n")
+    assert re.fullmatch("[0-9a-f]{40}" + "-dirty" * is_dirty, commit(file, script))
+
+
+def test_a_module_that_the_script_has_loaded_counts_as_the_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    file, script = repository(tmp_path), tmp_path / "studies" / "script.py"
+    (tmp_path / "studies" / "other.py").write_text("two = 2\n", encoding="utf-8")
+    loaded = types.ModuleType("other")
+    loaded.__file__ = str(tmp_path / "studies" / "other.py")
+    assert not commit(file, script).endswith("-dirty")
+    monkeypatch.setitem(sys.modules, "other_of_this_test", loaded)
+    assert commit(file, script).endswith("-dirty")
+
+
+def test_a_script_outside_of_the_clone_does_not_matter(tmp_path: Path):
+    (tmp_path / "clone").mkdir()
+    file, script = repository(tmp_path / "clone"), tmp_path / "script.py"
+    script.write_text("changed\n", encoding="utf-8")
+    assert re.fullmatch("[0-9a-f]{40}", commit(file, script))
+    assert re.fullmatch("[0-9a-f]{40}", commit(file))  # pytest is the script
 
 
 def test_a_file_that_a_clone_does_not_track_has_no_commit(tmp_path: Path):

@@ -3,6 +3,7 @@
 import os
 import platform
 import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -40,11 +41,32 @@ def load() -> float:
     return round(os.getloadavg()[0], 2)
 
 
-def commit(file: Path = FILE) -> str:
-    """The commit of this library's clone, marked where files have been changed since; "unknown" outside of a clone."""
+def commit(file: Path = FILE, script: Path | None = None) -> str:
+    """The commit of this library's clone; "unknown" outside of a clone.
+
+    It is marked "-dirty" where code has been changed since: that of the library, which lies beside ``file``, or of the
+    script that runs (and what it loads from its own folder). Rows of results that were appended do not count, nor do
+    the cards and weights of released models, whose files have a digest of their own.
+    """
     is_tracked = _git(file, "ls-files", file.name)  # an installed copy may lie in a clone of something else
-    described = _git(file, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*") if is_tracked else ""
-    return described or "unknown"
+    head = _git(file, "rev-parse", "HEAD") if is_tracked else ""
+    if not head:
+        return "unknown"
+    root = Path(_git(file, "rev-parse", "--show-toplevel"))
+    code = [path for path in [file.parent, *running_files(script)] if path.resolve().is_relative_to(root.resolve())]
+    released = f":(top,exclude,glob){(file.parent / 'zoo').resolve().relative_to(root.resolve()).as_posix()}/*/*"
+    changes = _git(file, "status", "--porcelain", "--", *(str(path.resolve()) for path in code), released)
+    return f"{head}-dirty" if changes else head
+
+
+def running_files(script: Path | None = None) -> list[Path]:
+    """The script that runs, by default that of this process, and the modules that it has loaded from its own folder."""
+    main = vars(sys.modules["__main__"]).get("__file__") if script is None else str(script)
+    if main is None:  # an interactive session
+        return []
+    loaded = [vars(module).get("__file__") for module in list(sys.modules.values())]
+    beside = {Path(each) for each in loaded if each and Path(each).parent == Path(main).parent}
+    return sorted({Path(main), *beside})
 
 
 def _git(file: Path, *arguments: str) -> str:
