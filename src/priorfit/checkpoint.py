@@ -21,6 +21,7 @@ from jaxtyping import Shaped
 from torch import Tensor
 
 from priorfit.errors import CheckpointError, InputError
+from priorfit.paths import usable_path
 
 FORMAT = "priorfit"
 FORMAT_VERSION = 1
@@ -42,10 +43,15 @@ def save_folder(path: Path | str, groups: Mapping[str, Tensors], config: Mapping
     >>> groups["model"]["weight"].shape, config
     (torch.Size([2, 3]), {'seed': 0})
     """
-    place = Path(path).resolve()
+    place = usable_path(path).resolve()
     files = {_file_name(group): _tensor_bytes(tensors) for group, tensors in groups.items()}
     files[CONFIG] = _config_bytes(config, files)
-    place.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CheckpointError(
+            f"cannot make the folder {place.parent}: {error.strerror}. Choose another path."
+        ) from error
     _recover(place)
     _refuse_what_is_not_ours(place)
     fresh = _sibling(place, "new")
@@ -65,7 +71,7 @@ def load_folder(
     path: Path | str, groups: Iterable[str] = ("model",)
 ) -> tuple[dict[str, dict[str, Shaped[Tensor, "..."]]], dict[str, Any]]:
     """The named groups of tensors, on the CPU, and the config as it was given to `save_folder`."""
-    place = Path(path).resolve()
+    place = usable_path(path).resolve()
     folder = place if place.exists() else _sibling(place, "previous")
     if not folder.exists():
         raise CheckpointError(f"No checkpoint at {path}: expected a folder with {CONFIG}. Check the path.")
@@ -81,7 +87,7 @@ def holds_checkpoint(path: Path | str) -> bool:
     >>> holds_checkpoint("no/such/folder")
     False
     """
-    place = Path(path).resolve()
+    place = usable_path(path).resolve()
     return _is_ours(place) or (not place.exists() and _is_ours(_sibling(place, "previous")))
 
 

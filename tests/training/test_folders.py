@@ -109,6 +109,10 @@ def test_a_resume_without_a_folder_or_a_run_is_explained(tmp_path: Path):
         pf.fit(pf.GaussianProcess(), steps=1, resume=True)
     with pytest.raises(TrainingError, match="no run in .*nowhere to go on with"):
         pf.fit(pf.GaussianProcess(), steps=1, folder=tmp_path / "nowhere", resume=True)
+    with pytest.raises(TrainingError, match="no run in .* to go on with"):
+        pf.fit(pf.GaussianProcess(), steps=1, folder=tmp_path, resume=True)
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "model").mkdir()
     with pytest.raises(CheckpointError, match="No checkpoint"):
         pf.fit(pf.GaussianProcess(), steps=1, folder=tmp_path, resume=True)
 
@@ -145,7 +149,10 @@ HUGE = {
     "width": ({"network": pf.NetworkSettings(width=10**6, heads=2)}, "network is too large for the .* GB"),
     "layers": ({"network": pf.NetworkSettings(layers=10**5)}, "too large|batch of this recipe"),
     "head": ({"network": pf.NetworkSettings(head=pf.NormalMixtureHead(10**10))}, "network is too large"),
-    "points": ({"num_points": 10**12}, r"at least .* GB, and this machine has .* num_points \(1,000,000,000,000\)"),
+    "points": (
+        {"num_points": 10**7, "data": DataSettings(batch_size=10**4)},
+        r"at least .* GB, and this machine has .* num_points \(10,000,000\)",
+    ),
     "batch": ({"data": DataSettings(batch_size=10**12)}, r"Lower num_points .* data\.batch_size"),
 }
 

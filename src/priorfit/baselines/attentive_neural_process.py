@@ -20,6 +20,7 @@ from priorfit.network.reading import Reading, reading_of
 from priorfit.network.storage import read_model
 from priorfit.network.units import scaling_for
 from priorfit.network.validation import checked_context, checked_queries, readable
+from priorfit.paths import usable_path
 from priorfit.seeding import seeded
 from priorfit.values import Values
 
@@ -108,7 +109,7 @@ class AttentiveNeuralProcess(Model):
     @classmethod
     def load(cls, path: str | Path) -> "AttentiveNeuralProcess":
         """Read a folder that `save` wrote; runs no code from it."""
-        settings, problem, card, weights = read_model(Path(path), NeuralProcessSettings)
+        settings, problem, card, weights = read_model(usable_path(path), NeuralProcessSettings)
         return network_of(lambda: cls(settings, problem, card), weights, path).finished()
 
 

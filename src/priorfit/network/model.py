@@ -15,6 +15,7 @@ from priorfit.network.card import ModelCard
 from priorfit.network.problem import Problem
 from priorfit.network.storage import write_model
 from priorfit.network.summary import summary
+from priorfit.paths import usable_path
 from priorfit.predictor import Posterior
 from priorfit.values import Values
 
@@ -54,7 +55,7 @@ class Model(nn.Module, ABC):
 
     def save(self, path: str | Path, dtype: torch.dtype | None = None) -> None:
         """Write a folder ``model.safetensors`` + ``config.json``; ``dtype`` is that of the weights in the file."""
-        write_model(self, self.settings, self.problem, self.card, Path(path), dtype)
+        write_model(self, self.settings, self.problem, self.card, usable_path(path), dtype)
 
     def finished(self: Kind) -> Kind:
         """The model for use: its weights ask for no gradient, so predictions keep no graph unless their inputs do."""

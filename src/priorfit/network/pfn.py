@@ -24,6 +24,7 @@ from priorfit.network.transformer import Transformer
 from priorfit.network.units import scaling_for
 from priorfit.network.validation import checked_context, readable
 from priorfit.values import Values
+from priorfit.paths import usable_path
 
 
 class PFN(Model):
@@ -159,5 +160,5 @@ class PFN(Model):
 
 def load_pfn(path: str | Path) -> PFN:
     """Read a folder that `PFN.save` wrote; runs no code from it."""
-    settings, problem, card, weights = read_model(Path(path))
+    settings, problem, card, weights = read_model(usable_path(path))
     return network_of(lambda: PFN(settings, problem, card), weights, path).finished()

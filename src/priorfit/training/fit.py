@@ -6,6 +6,7 @@ from typing import Literal
 from priorfit.data import Classes
 from priorfit.errors import InputError
 from priorfit.network import PFN, LatentRegression, NetworkSettings, Regression
+from priorfit.paths import usable_path
 from priorfit.priors import Prior
 from priorfit.training.loop import RunOptions
 from priorfit.training.progress import Display, Silent
@@ -67,7 +68,7 @@ def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to
         network=network,
         data=default_data(network, targets),
     )
-    options = RunOptions(None if folder is None else Path(folder), resume, device)
+    options = RunOptions(None if folder is None else usable_path(folder), resume, device)
     model = train(recipe, options, screen() if progress else Silent())
     assert isinstance(model, PFN)
     return model

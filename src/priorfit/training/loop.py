@@ -13,6 +13,7 @@ import torch
 from priorfit.errors import CheckpointError, InputError, TrainingError
 from priorfit.fields import check_fields
 from priorfit.network import Model, ModelCard
+from priorfit.paths import usable_path
 from priorfit.training.devices import Processes, training_device
 from priorfit.training.gap import GapMeter
 from priorfit.training.interrupts import StopRequest
@@ -47,8 +48,8 @@ class RunOptions:
     """How to go on with a run, for the messages: in Python so, on the command line otherwise."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.folder, str):
-            object.__setattr__(self, "folder", Path(self.folder))
+        if self.folder is not None:
+            object.__setattr__(self, "folder", usable_path(self.folder))
         check_fields(self)
         if self.checkpoint_seconds < 0:
             raise InputError(f"checkpoint_seconds must be at least 0; got {self.checkpoint_seconds}.")

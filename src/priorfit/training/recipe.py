@@ -13,9 +13,13 @@ from priorfit.description import build, describe
 from priorfit.errors import RecipeError
 from priorfit.fields import check_fields
 from priorfit.network import NETWORK_TYPES, NetworkSettings
+from priorfit.paths import usable_path
 from priorfit.priors import PRIORS, Prior
 from priorfit.training.context_sizes import ContextSizes, Growth, LogUniformSizes, PaperSizes, UniformSizes
 from priorfit.training.optimiser import OptimiserSettings
+
+MOST_POINTS = 2**24
+"""Of a dataset: torch draws a context size from no more."""
 
 MOST_LETTERS = 100
 """Of a recipe's name, so that its folder can be made anywhere."""
@@ -112,8 +116,8 @@ class Recipe:
             if not self.stages:
                 raise RecipeError("a recipe with stages needs at least one; got none. Leave stages out, or add some.")
             self.stage_recipes()
-        if self.num_points < 1:
-            raise RecipeError(f"num_points must be at least 1; got {self.num_points}.")
+        if not 1 <= self.num_points <= MOST_POINTS:
+            raise RecipeError(f"num_points must be at least 1 and at most {MOST_POINTS:,}; got {self.num_points}.")
         if self.seed < 0:
             raise RecipeError(f"seed must be at least 0; got {self.seed}.")
         if file_name(self.name) != self.name:
@@ -202,7 +206,7 @@ def overlaid(old: Any, new: Any) -> Any:
 
 def read_recipe(path: str | Path) -> Recipe:
     """The recipe of a TOML file."""
-    file = Path(path)
+    file = usable_path(path)
     try:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -74,7 +74,10 @@ class RunFolder:
                 f"{self.path} holds {foreign[0]}, so it is no folder of a run; nothing in it was touched. Name another "
                 "folder, or move it away."
             )
-        self.path.mkdir(parents=True, exist_ok=True)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CheckpointError(f"cannot make the folder {self.path}: {error.strerror}. Choose another.") from error
 
     def begin(self, resume_by: str) -> None:
         """Start a new run here; a folder that holds another run is refused.
@@ -82,13 +85,17 @@ class RunFolder:
         ``resume_by`` tells how to go on with the run that is there, in the words of whoever started this one.
         """
         self.make()
-        if any(PARTS.fullmatch(name) for name in self._inside()) or holds_checkpoint(self.checkpoint):
+        if self.holds_run():
             raise TrainingError(
                 f"{self.path} already holds a run. Go on with it ({resume_by}), or name another folder."
             )
 
+    def holds_run(self) -> bool:
+        """Whether a run was begun here."""
+        return any(PARTS.fullmatch(name) for name in self._inside()) or holds_checkpoint(self.checkpoint)
+
     def _inside(self) -> list[str]:
-        return sorted(entry.name for entry in self.path.iterdir()) if self.path.exists() else []
+        return sorted(entry.name for entry in self.path.iterdir()) if self.path.is_dir() else []
 
     def log(self, row: dict[str, Any]) -> None:
         """Append a row to ``metrics.jsonl``."""

@@ -107,7 +107,7 @@ def claimed_folder(options: RunOptions, group: Processes) -> Iterator[None]:
         return
     if not options.resume:
         RunFolder(options.folder).make()
-    elif not options.folder.is_dir():
+    elif not RunFolder(options.folder).holds_run():
         raise TrainingError(f"there is no run in {options.folder} to go on with. Check the path, or start a new run.")
     with locked(options.folder):
         yield

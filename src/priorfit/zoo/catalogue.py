@@ -27,7 +27,7 @@ def load(name: str | Path) -> PFN:
     """
     if str(name) in names():
         return load_pfn(FOLDER / name)
-    if holds_checkpoint(name) or Path(name).is_dir():
+    if holds_checkpoint(name) or Path(name).is_dir():  # which refuses what cannot be a path
         return load_pfn(name)
     near = difflib.get_close_matches(str(name), names(), n=1, cutoff=0.0)
     hint = f" Did you mean {near[0]!r}?" if near else ""
