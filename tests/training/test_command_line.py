@@ -39,3 +39,5 @@ def test_a_wrong_training_is_one_line(text, options, message, tmp_path: Path, mo
     said = capsys.readouterr().err
     assert end.value.code == 1 and message in " ".join(said.split()) and "Traceback" not in said
     assert not list(tmp_path.rglob("model")) and not list(tmp_path.parent.rglob("evil"))
+    if "device" in message or "batch" in message:
+        assert not (tmp_path / "runs").exists()

@@ -1,4 +1,5 @@
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -215,3 +216,36 @@ def test_a_training_killed_in_two_stages_resumes_to_the_bit(tmp_path: Path):
         rows = [(where / stage / "metrics.jsonl").read_text().splitlines() for where in (folder, tmp_path / "whole")]
         broken, whole = ([(row["step"], row["loss"]) for row in map(json.loads, lines)] for lines in rows)
         assert broken == whole and len(whole) == 40
+
+
+@pytest.mark.timeout(600)  # two imports of torch, on cores that may be busy
+def test_two_processes_go_on_with_the_stage_that_one_has_left(tmp_path: Path, monkeypatch):
+    file, folder = tmp_path / "tiny.toml", tmp_path / "run"
+    file.write_text(STAGED_TOML.format(steps=3, micro_batches=2))
+    recipe, take_step = read_recipe(file), Trainer.take_step
+    expected = train(recipe)
+
+    def dying(self: Trainer):
+        if self.recipe.seed == 1 and self.step == 1:
+            raise Death
+        return take_step(self)
+
+    with monkeypatch.context() as patch, pytest.raises(Death):
+        patch.setattr(Trainer, "take_step", dying)
+        train(recipe, RunOptions(folder=folder, checkpoint_seconds=0))
+    launcher = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        "2",
+        "-m",
+        "priorfit",
+    ]
+    command = [*launcher, "train", str(file), "--folder", str(folder), "--resume"]
+    subprocess.run(command, check=True, capture_output=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    found = load_pfn(folder / "model")
+    for name, value in expected.state_dict().items():
+        torch.testing.assert_close(found.state_dict()[name], value, atol=2e-5, rtol=2e-4)
+    assert found.card.training["processes"] == 2

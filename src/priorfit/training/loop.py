@@ -17,7 +17,6 @@ from priorfit.paths import usable_path
 from priorfit.training.devices import Processes, training_device
 from priorfit.training.gap import GapMeter
 from priorfit.training.interrupts import StopRequest
-from priorfit.training.memory import check_batch
 from priorfit.training.networks import start_network
 from priorfit.training.plan import Clockwork, planned_steps
 from priorfit.training.progress import Display, Reading
@@ -71,7 +70,6 @@ class Run:
     def __init__(self, recipe: Recipe, options: RunOptions, group: Processes, start: Model | None) -> None:
         device = training_device(options.device, group)
         self.recipe, self.options, self.group = recipe, options, group
-        check_batch(recipe)
         self.folder = RunFolder(options.folder) if options.folder is not None else None
         saved = self._saved()
         network = start_network(recipe, start).to(device)

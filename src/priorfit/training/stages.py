@@ -7,11 +7,11 @@ from pathlib import Path
 from priorfit.checkpoint import holds_checkpoint
 from priorfit.errors import TrainingError
 from priorfit.network import Model
-from priorfit.training.devices import Processes, processes
+from priorfit.training.devices import Processes, processes, training_device
 from priorfit.training.interrupts import stop_requests
 from priorfit.training.locks import locked
 from priorfit.training.loop import Interrupted, Run, RunOptions, opening_words
-from priorfit.training.memory import readable_memory_errors
+from priorfit.training.memory import check_batch, readable_memory_errors
 from priorfit.training.networks import load_network
 from priorfit.training.progress import Display, Silent, Staged
 from priorfit.training.recipe import Recipe
@@ -27,18 +27,23 @@ def train(
     that was stopped, or killed, goes on with the stage that it was in.
     """
     options = options or RunOptions()
-    with processes() as group, readable_memory_errors(), readable_stop(options), claimed_folder(options, group):
+    with processes() as group, readable_memory_errors(), readable_stop(options):
+        training = Training(recipe, options, group)
         shown = display if display is not None and group.is_first else Silent()
         shown.announce(opening_words(recipe))  # before the first steps: planning a budget in minutes takes a while
-        with shown:
-            return Training(recipe, options, group).go(shown, start)
+        with claimed_folder(options, group), shown:
+            return training.go(shown, start)
 
 
 class Training:
     """The stages of a recipe, each a `Run` with a place of its own."""
 
     def __init__(self, recipe: Recipe, options: RunOptions, group: Processes) -> None:
+        """Refuse what this machine cannot train, before any folder is made."""
         self.stages, self.options, self.group = recipe.stage_recipes(), options, group
+        training_device(options.device, group)
+        for stage in self.stages:
+            check_batch(stage)
 
     def go(self, display: Display, start: Model | None) -> Model:
         """Train all stages that are left, and give the model of the last."""
