@@ -1,5 +1,6 @@
 """Two trainings in one folder, folders of somebody else, devices and sizes that this machine has not."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import torch
 from tiny_recipes import TINY_NETWORK, TINY_TOML, tiny_recipe
 
 import priorfit as pf
+from priorfit.checkpoint import load_folder, save_folder
 from priorfit.errors import CheckpointError, InputError, TrainingError
 from priorfit.training import Budget, DataSettings, Interrupted, OptimiserSettings, RunOptions, train
 from priorfit.training.devices import usable_device
@@ -222,3 +224,40 @@ def test_a_resumed_run_remembers_its_fruitless_steps(tmp_path: Path, monkeypatch
     monkeypatch.setattr(Trainer, "backward", lambda self, step: backward(self, step) * float("inf"))
     with pytest.raises(TrainingError, match="not finite in 20 steps in a row, up to step 19"):
         train(tiny_recipe(steps=60), RunOptions(folder=tmp_path, resume=True))
+
+
+def edit_progress(folder: Path, **changes: object) -> None:
+    config = json.loads((folder / "checkpoint" / "config.json").read_text())
+    config["progress"] |= changes
+    (folder / "checkpoint" / "config.json").write_text(json.dumps(config))
+
+
+DAMAGES = {
+    "a word for a step": {"step": "three"},
+    "half a step": {"step": 1.5},
+    "more steps than there are": {"step": 99},
+    "a negative step": {"step": -1},
+    "an unknown number": {"epoch": 3},
+    "endless seconds": {"seconds": float("inf")},
+}
+
+
+@pytest.mark.usefixtures("as_users_run_it")
+@pytest.mark.parametrize("changes", DAMAGES.values(), ids=DAMAGES.keys())
+def test_a_damaged_checkpoint_of_a_run_is_not_resumed(changes: dict[str, object], tmp_path: Path):
+    train(tiny_recipe(steps=1), RunOptions(folder=tmp_path))
+    edit_progress(tmp_path, **changes)
+    with pytest.raises(CheckpointError):
+        train(tiny_recipe(steps=1), RunOptions(folder=tmp_path, resume=True))
+
+
+def test_a_checkpoint_of_a_model_or_of_another_network_is_not_resumed(tmp_path: Path):
+    train(tiny_recipe(steps=1), RunOptions(folder=tmp_path))
+    groups, config = load_folder(tmp_path / "checkpoint", ("model", "optimiser", "averaged"))
+    groups["model"]["decoder.bias"] = torch.zeros(1)
+    save_folder(tmp_path / "checkpoint", groups, config)
+    with pytest.raises(CheckpointError, match="does not fit its recipe"):
+        train(tiny_recipe(steps=1), RunOptions(folder=tmp_path, resume=True))
+    save_folder(tmp_path / "checkpoint", groups, {})
+    with pytest.raises(CheckpointError, match="is no checkpoint of a run"):
+        train(tiny_recipe(steps=1), RunOptions(folder=tmp_path, resume=True))

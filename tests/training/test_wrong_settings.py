@@ -9,7 +9,7 @@ from tiny_recipes import TINY_TOML, tiny_recipe
 import priorfit as pf
 from priorfit.errors import InputError, PriorfitError, RecipeError
 from priorfit.network import Task
-from priorfit.training import Budget, DataSettings, OptimiserSettings, read_recipe
+from priorfit.training import Budget, DataSettings, OptimiserSettings, RunOptions, read_recipe, recipe_from
 from priorfit.training.recipe import file_name
 
 pytestmark = pytest.mark.usefixtures("as_users_run_it")
@@ -37,6 +37,12 @@ WRONG = {
     "fit network": (lambda: pf.fit(GP, network="large"), "network must be a NetworkSettings; got 'large'"),
     "fit prior": (lambda: pf.fit("GaussianProcess"), "fit takes a prior; got str"),
     "fit prior class": (lambda: pf.fit(pf.GaussianProcess), "fit takes a prior; got ABCMeta"),
+    "train a path": (lambda: pf.train("recipe.toml"), "train takes a Recipe; got 'recipe.toml'. Read one"),
+    "train from a name": (lambda: pf.train(tiny_recipe(), start="gp-rbf-1d"), "starts from a model; got 'gp-rbf-1d'"),
+    "recipe of text": (lambda: recipe_from("steps = 1"), "described by a dict"),
+    "fit device": (lambda: pf.fit(GP, steps=1, device=["cpu"]), "device of a RunOptions must be text or nothing"),
+    "fit resume": (lambda: pf.fit(GP, steps=1, resume="yes"), "resume of a RunOptions must be true or false"),
+    "workers": (lambda: RunOptions(workers=1.5), "workers of a RunOptions must be a whole number"),
     "datasets": (lambda: Budget(datasets=2.5), "datasets of a Budget"),
     "batch size": (lambda: DataSettings(batch_size=2.5), "batch_size of a DataSettings"),
     "context sizes": (lambda: DataSettings(context_sizes="uniform"), "context_sizes of a DataSettings"),

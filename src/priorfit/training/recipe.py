@@ -177,6 +177,8 @@ def recipe_from(description: dict[str, Any]) -> Recipe:
     The tables of a stage are laid over those of the recipe, so it names only what is different. A recipe whose stages
     all have a budget needs none of its own.
     """
+    if not isinstance(description, dict):
+        raise RecipeError(f"a recipe is described by a dict, a table of TOML; got {description!r}.")
     whole = {"type": "Recipe", **description}
     stages = description.get("stages")
     if isinstance(stages, list) and all(isinstance(stage, dict) for stage in stages):

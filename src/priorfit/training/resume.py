@@ -10,6 +10,7 @@ from torch import Tensor
 
 from priorfit.checkpoint import holds_checkpoint, load_folder, save_folder, write_atomically
 from priorfit.errors import CheckpointError, TrainingError
+from priorfit.fields import check_fields
 from priorfit.training.locks import LOCK
 
 PARTS = re.compile(r"checkpoint|metrics\.jsonl|model|stage-\d+")
@@ -32,6 +33,11 @@ class SavedState:
     averaged: dict[str, Tensor]
     config: dict[str, Any]
     fruitless: int = 0
+
+    def __post_init__(self) -> None:
+        check_fields(self, CheckpointError)
+        if not 0 <= self.step <= self.steps:
+            raise CheckpointError(f"a run has taken 0 to all of its steps; got step {self.step} of {self.steps}.")
 
 
 class RunFolder:

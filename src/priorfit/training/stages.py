@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from priorfit.checkpoint import holds_checkpoint
-from priorfit.errors import TrainingError
+from priorfit.errors import InputError, TrainingError
 from priorfit.network import Model
 from priorfit.training.devices import Processes, processes, training_device
 from priorfit.training.interrupts import stop_requests
@@ -26,6 +26,10 @@ def train(
     The folder of a recipe with stages holds one of each stage, ``stage-1`` and so on, and ``model`` of the last. A run
     that was stopped, or killed, goes on with the stage that it was in.
     """
+    if not isinstance(recipe, Recipe):
+        raise InputError(f"train takes a Recipe; got {recipe!r}. Read one from a TOML file with read_recipe(path).")
+    if start is not None and not isinstance(start, Model):
+        raise InputError(f"a training starts from a model; got {start!r}. Load one with load(name or path).")
     options = options or RunOptions()
     with processes() as group, readable_memory_errors(), readable_stop(options):
         training = Training(recipe, options, group)
