@@ -17,7 +17,11 @@ CALLS = {
     "a path as name": (WHOLE.replace('"tiny"', '"../../evil"'), [], "becomes that of a folder"),
     "no name": (WHOLE.replace('"tiny"', '""'), [], "becomes that of a folder"),
     "absurd width": (WHOLE.replace("width = 16", "width = 1000000"), [], "network is too large"),
-    "absurd points": (WHOLE.replace("num_points = 8", "num_points = 10000000000"), [], "num_points must be at least 1"),
+    "absurd points": (
+        WHOLE.replace("num_points = 8", "num_points = 10000000000"),
+        [],
+        "num_points must be at most 16,777,216",
+    ),
     "absurd batch": (WHOLE.replace("batch_size = 4", "batch_size = 1000000000"), [], "a batch of this recipe takes"),
     "nothing to resume": (WHOLE, ["--resume"], "there is no run in runs/tiny to go on with"),
     "negative workers": (WHOLE, ["--workers", "-1"], "workers must be at least 0"),

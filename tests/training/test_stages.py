@@ -92,7 +92,7 @@ WRONG = {
     "a misspelt setting": (WHOLE.replace("batch_size = 8", "batchsize = 8"), r"stages\[1\]\.data.*'batch_size'"),
     "two budgets": (WHOLE.replace("{steps = 4}", "{steps = 4, minutes = 1.0}"), "exactly one positive value"),
     "no budget": (WHOLE.replace("budget = {steps = 4}", ""), "needs the field 'budget'"),
-    "no points": (WHOLE.replace("num_points = 6", "num_points = 0"), "num_points must be at least 1 and .*; got 0"),
+    "no points": (WHOLE.replace("num_points = 6", "num_points = 0"), "num_points must be at least 1; got 0"),
     "no stage": ("stages = []" + WHOLE[: WHOLE.index("[[stages]]")] + "[budget]\nsteps = 1\n", "needs at least one"),
     "a number": ("stages = 3" + WHOLE[: WHOLE.index("[[stages]]")] + "[budget]\nsteps = 1\n", "stages: expected"),
     "a list of numbers": ("stages = [3]" + WHOLE[: WHOLE.index("[[stages]]")] + "[budget]\nsteps = 1\n", "stages"),

@@ -30,7 +30,7 @@ WRONG = {
     "fit endless minutes": (lambda: pf.fit(GP, minutes=float("inf")), "minutes of a Budget must be finite; got inf"),
     "fit minutes text": (lambda: pf.fit(GP, minutes="2"), "minutes of a Budget must be a number or nothing; got '2'"),
     "fit num_points": (lambda: pf.fit(GP, num_points=1.5), r"num_points of a Recipe .* whole number; got 1\.5"),
-    "fit no points": (lambda: pf.fit(GP, num_points=0), "num_points must be at least 1 and .*; got 0"),
+    "fit no points": (lambda: pf.fit(GP, num_points=0), "num_points must be at least 1; got 0"),
     "fit seed": (lambda: pf.fit(GP, seed=1.5), r"seed of a Recipe must be a whole number; got 1\.5"),
     "fit negative seed": (lambda: pf.fit(GP, seed=-1), "seed must be at least 0; got -1"),
     "fit targets": (lambda: pf.fit(GP, targets="expectd"), "'expectd'. Did you mean 'expected'"),
@@ -147,5 +147,5 @@ def test_a_folder_in_place_of_a_recipe_is_explained(tmp_path: Path):
 
 
 def test_more_points_than_a_context_size_can_be_drawn_from_are_refused():
-    with pytest.raises(RecipeError, match="num_points must be at least 1 and at most 16,777,216; got 1000000000000"):
+    with pytest.raises(RecipeError, match="num_points must be at most 16,777,216; got 1000000000000"):
         tiny_recipe(num_points=10**12)

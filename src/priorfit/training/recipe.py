@@ -116,8 +116,10 @@ class Recipe:
             if not self.stages:
                 raise RecipeError("a recipe with stages needs at least one; got none. Leave stages out, or add some.")
             self.stage_recipes()
-        if not 1 <= self.num_points <= MOST_POINTS:
-            raise RecipeError(f"num_points must be at least 1 and at most {MOST_POINTS:,}; got {self.num_points}.")
+        if self.num_points < 1:
+            raise RecipeError(f"num_points must be at least 1; got {self.num_points}.")
+        if self.num_points > MOST_POINTS:
+            raise RecipeError(f"num_points must be at most {MOST_POINTS:,}; got {self.num_points}.")
         if self.seed < 0:
             raise RecipeError(f"seed must be at least 0; got {self.seed}.")
         if file_name(self.name) != self.name:
