@@ -9,12 +9,12 @@ from tiny_recipes import TINY_NETWORK
 import priorfit as pf
 from priorfit.baselines import AttentiveNeuralProcess
 from priorfit.errors import InputError, PriorfitError
-from priorfit.network import PFN, Task, load_pfn
+from priorfit.network import PFN, Problem, load_pfn
 from priorfit.paths import usable_path
 
 pytestmark = pytest.mark.usefixtures("as_users_run_it")
 
-MODEL = PFN(TINY_NETWORK, Task(1, pf.Real(), (0.0, 1.0)))
+MODEL = PFN(TINY_NETWORK, Problem(1, pf.Real(), (0.0, 1.0)))
 DOORS: dict[str, Callable[[object], object]] = {
     "load": pf.load,
     "load_pfn": load_pfn,

@@ -16,7 +16,7 @@ from torch import nn
 import priorfit as pf
 from priorfit.baselines import AttentiveNeuralProcess, NeuralProcessSettings
 from priorfit.errors import CheckpointError
-from priorfit.network import PFN, LatentRegression, ModelCard, NetworkSettings, Regression, Task, load_pfn
+from priorfit.network import PFN, LatentRegression, ModelCard, NetworkSettings, Regression, Problem, load_pfn
 from priorfit.network.loading import Allowance, TooLarge
 from priorfit.zoo import load, names
 
@@ -28,7 +28,7 @@ SOON = 10.0
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     card = ModelCard("x", trained_context=(0, 9), training={"steps": 3, "started_from": {"training": {"steps": 4}}})
-    PFN(SETTINGS, Task(2, pf.Real(), (0.0, 1.0)), card).save(tmp_path / "model")
+    PFN(SETTINGS, Problem(2, pf.Real(), (0.0, 1.0)), card).save(tmp_path / "model")
     return tmp_path / "model"
 
 
@@ -85,7 +85,7 @@ NETWORK = {
     "a part as text": ("head", "NormalHead"),
     "an unknown setting": ("depth", 5),
 }
-TASK = {
+PROBLEM = {
     "num_features": 10**12,
     "no features": ("num_features", 0),
     "other features": ("num_features", 3),
@@ -116,7 +116,7 @@ CARD = {
 
 def config_edits() -> dict[str, Callable[[Path], None]]:
     found: dict[str, Callable[[Path], None]] = {}
-    for part, entries in {"network": NETWORK, "task": TASK, "card": CARD}.items():
+    for part, entries in {"network": NETWORK, "problem": PROBLEM, "card": CARD}.items():
         for name, entry in entries.items():
             field, value = entry if isinstance(entry, tuple) else (name, entry)
             found[f"{part} {name}"] = lambda folder, at=(part, field), value=value: edit(folder, *at, value=value)
@@ -198,7 +198,7 @@ def test_a_tampered_file_is_refused_soon(tamper: Callable[[Path], None], folder:
 @pytest.mark.parametrize("field", ["width", "layers", "self_attention"])
 def test_an_absurd_neural_process_is_refused_soon(field: str, tmp_path: Path):
     settings = NeuralProcessSettings(width=16, heads=2, layers=2)
-    AttentiveNeuralProcess(settings, Task(1, pf.Real(), (0.0, 1.0))).save(tmp_path / "np")
+    AttentiveNeuralProcess(settings, Problem(1, pf.Real(), (0.0, 1.0))).save(tmp_path / "np")
     assert AttentiveNeuralProcess.load(tmp_path / "np").settings == settings
     edit(tmp_path / "np", "network", field, value=60_000)
     started = time.perf_counter()
@@ -225,12 +225,12 @@ def test_the_released_models_allocate_about_as_much_as_their_files_hold():
         weights = model.state_dict()
         allowance = Allowance(2e6 + sum(weight.numel() for weight in weights.values()), 2 * len(weights))
         with allowance:
-            PFN(model.settings, model.task)
+            PFN(model.settings, model.problem)
 
 
 def test_latent_regression_loads(tmp_path: Path):
     settings = NetworkSettings(width=16, layers=1, heads=2, regression=LatentRegression())
-    PFN(settings, Task(1, pf.Real(), (0.0, 1.0))).save(tmp_path / "model")
+    PFN(settings, Problem(1, pf.Real(), (0.0, 1.0))).save(tmp_path / "model")
     assert load_pfn(tmp_path / "model").settings == settings
 
 

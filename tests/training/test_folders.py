@@ -126,7 +126,7 @@ def test_a_folder_of_somebody_else_is_refused_and_stays_as_it_is(tmp_path: Path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
     with pytest.raises(CheckpointError, match="is a file; a run is a folder"):
         pf.fit(pf.GaussianProcess(), steps=1, folder=tmp_path / "thesis.tex")
-    model = pf.PFN(TINY_NETWORK, pf.network.Task(1, pf.Real(), (0.0, 1.0)))
+    model = pf.PFN(TINY_NETWORK, pf.network.Problem(1, pf.Real(), (0.0, 1.0)))
     model.save(tmp_path / "model")
     with pytest.raises(CheckpointError, match=r"holds config\.json"):
         pf.fit(pf.GaussianProcess(), steps=1, folder=tmp_path / "model")

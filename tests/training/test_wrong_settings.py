@@ -8,7 +8,7 @@ from tiny_recipes import TINY_TOML, tiny_recipe
 
 import priorfit as pf
 from priorfit.errors import InputError, PriorfitError, RecipeError
-from priorfit.network import Task
+from priorfit.network import Problem
 from priorfit.training import Budget, DataSettings, OptimiserSettings, RunOptions, read_recipe, recipe_from
 from priorfit.training.recipe import file_name
 
@@ -54,8 +54,8 @@ WRONG = {
     "head": (lambda: pf.NetworkSettings(head="normal"), "head of a NetworkSettings"),
     "components": (lambda: pf.NetworkSettings(head=pf.NormalMixtureHead(1.5)), "components of a NormalMixtureHead"),
     "buckets": (lambda: pf.NetworkSettings(head=pf.RiemannHead("500")), "num_buckets of a RiemannHead"),
-    "features of a task": (lambda: Task(1.5, pf.Real()), "num_features of a Task"),
-    "outcome of a task": (lambda: Task(1, "real"), "outcome of a Task must be Real or Classes; got 'real'"),
+    "features of a task": (lambda: Problem(1.5, pf.Real()), "num_features of a Problem"),
+    "outcome of a task": (lambda: Problem(1, "real"), "outcome of a Problem must be Real or Classes; got 'real'"),
     "prior features": (lambda: wave(num_features=1.5), "num_features of a FunctionPrior"),
     "prior features text": (lambda: wave(num_features="1"), "num_features of a FunctionPrior"),
     "prior outcome": (lambda: wave(num_features=1, outcome="classes"), "must be Real or Classes; got 'classes'"),
@@ -86,7 +86,7 @@ def test_a_wrong_setting_is_refused_by_its_name(call, message):
 
 @pytest.mark.parametrize("dtype", [torch.int8, torch.bool, torch.complex64, torch.float8_e4m3fn, "float16"])
 def test_weights_are_saved_in_a_floating_point_dtype_or_not_at_all(dtype, tmp_path: Path):
-    model = pf.PFN(pf.NetworkSettings(width=8, layers=1, heads=2), Task(1, pf.Real(), (0.0, 1.0)))
+    model = pf.PFN(pf.NetworkSettings(width=8, layers=1, heads=2), Problem(1, pf.Real(), (0.0, 1.0)))
     with pytest.raises(InputError, match=r"dtype must be one of torch\.float16, .*; got"):
         model.save(tmp_path / "model", dtype=dtype)
     assert list(tmp_path.iterdir()) == []
@@ -94,7 +94,7 @@ def test_weights_are_saved_in_a_floating_point_dtype_or_not_at_all(dtype, tmp_pa
 
 @pytest.mark.parametrize("value", [1e10, float("nan")])
 def test_weights_that_are_not_finite_in_their_file_are_not_saved(value, tmp_path: Path):
-    model = pf.PFN(pf.NetworkSettings(width=8, layers=1, heads=2), Task(1, pf.Real(), (0.0, 1.0)))
+    model = pf.PFN(pf.NetworkSettings(width=8, layers=1, heads=2), Problem(1, pf.Real(), (0.0, 1.0)))
     with torch.no_grad():
         model.decoder.bias[0] = value
     with pytest.raises(InputError, match=r"decoder\.bias .* not finite in torch\.float16"):

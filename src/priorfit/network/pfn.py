@@ -23,8 +23,8 @@ from priorfit.network.storage import read_model
 from priorfit.network.transformer import Transformer
 from priorfit.network.units import scaling_for
 from priorfit.network.validation import checked_context, readable
-from priorfit.values import Values
 from priorfit.paths import usable_path
+from priorfit.values import Values
 
 
 class PFN(Model):
