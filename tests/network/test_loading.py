@@ -101,7 +101,6 @@ CARD = {
     "recipe": [1],
     "training": "long",
     "measured": None,
-    "units": "metres",
     "trained_context": 5,
     "trained_context of words": ("trained_context", ["few", "many"]),
     "trained_context of three": ("trained_context", [1, 2, 3]),
