@@ -16,7 +16,7 @@ from torch import nn
 import priorfit as pf
 from priorfit.baselines import AttentiveNeuralProcess, NeuralProcessSettings
 from priorfit.errors import CheckpointError
-from priorfit.network import PFN, LatentRegression, ModelCard, NetworkSettings, Regression, Problem, load_pfn
+from priorfit.network import PFN, LatentRegression, ModelCard, NetworkSettings, Problem, Regression, load_pfn
 from priorfit.network.loading import Allowance, TooLarge
 from priorfit.zoo import load, names
 
