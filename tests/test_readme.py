@@ -1,17 +1,67 @@
+"""The README is short, its code runs, its links lead somewhere, and its numbers are those that were measured."""
+
+import json
 import re
 from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parents[1] / "README.md"
-BLOCKS = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
+from priorfit.metrics import Estimate
+from priorfit.zoo import load
+
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+WORDS = " ".join(TEXT.split())
+BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, flags=re.DOTALL)
 
 
-def test_the_readme_has_examples():
-    assert len(BLOCKS) == 3
+def results(name: str) -> list[dict]:
+    (file,) = (ROOT / "benchmarks").rglob(f"results/{name}.json")
+    return json.loads(file.read_text(encoding="utf-8"))["rows"]
+
+
+def test_the_readme_fits_on_a_screen_or_two():
+    assert len(TEXT.splitlines()) <= 60
+
+
+def test_the_readme_has_an_example():
+    assert len(BLOCKS) == 1
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
 def test_the_code_of_the_readme_runs(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)  # it saves a model
+    monkeypatch.chdir(tmp_path)
     exec(compile(block, "README.md", "exec"), {"__name__": "readme"})
+
+
+@pytest.mark.parametrize("link", re.findall(r"\]\(([^)]+)\)", TEXT))
+def test_the_links_of_the_readme_lead_somewhere(link: str):
+    assert link.startswith("https://") or (ROOT / link).exists()
+
+
+@pytest.mark.parametrize("command", re.findall(r"`python (benchmarks/\S+)", TEXT))
+def test_every_number_has_a_script_that_prints_it(command: str):
+    assert (ROOT / command).exists()
+
+
+def test_the_gap_after_five_minutes_is_the_measured_one():
+    ours, *_, peer = results("time_to_quality")
+    assert ours["name"] == "priorfit, fit" and peer["name"].startswith("pfns")
+    ratio, low, high = peer["times_ours"]
+    assert f"a gap of {ours['gap']['mean']:.4f} nats" in WORDS
+    assert f"{ratio:,.0f} [{low:,.0f}, {high:,.0f}] times as much" in WORDS
+
+
+def test_the_times_of_other_methods_are_the_measured_ones():
+    rows = {row["baseline"]: row["times_pfn_64"] for row in results("gp_speed")}
+    mle, nuts = rows["MLE-II, BoTorch"], rows["NUTS 256 + 256, Pyro"]
+    assert f"{mle['median']:.0f} [{mle['low']:.0f}, {mle['high']:.0f}] times" in WORDS
+    assert (
+        f"{round(nuts['median'], -2):,.0f} [{round(nuts['low'], -2):,.0f}, {round(nuts['high'], -2):,.0f}] times"
+        in WORDS
+    )
+
+
+def test_the_gap_of_five_features_is_that_of_the_card():
+    (row,) = (row for row in load("gp-rbf-5d").card.measured["rows"] if row["n"] == 100)
+    assert f"100 points: {Estimate(*row['gap'], count=0)} nats from the exact posterior" in WORDS
