@@ -1,5 +1,6 @@
 import re
 from collections.abc import Callable, Iterator
+from itertools import groupby
 
 import numpy as np
 import pytest
@@ -192,7 +193,8 @@ def test_functions_appear_point_by_point(gp: Subject, background: Background, mo
     while document.ticks:
         counts.append([len(y) for y in page.view.sources.functions.data["y"]])
         document.ticks.pop(0)()
-    assert counts == [[], [2] * 5, [3] * 5, [4] * 5]
+    seen = [count for count, _ in groupby(counts)]  # other words of the page arrive in between
+    assert seen == [[], [2] * 5, [3] * 5, [4] * 5]
 
 
 def test_a_page_that_is_closed_asks_nothing_more(hyper: Subject, background: Background) -> None:

@@ -14,6 +14,7 @@ from priorfit.demo.state import (
     has_surprise,
     remarks,
     shades,
+    surprise_status,
 )
 from priorfit.demo.subject import Subject, subject_of
 
@@ -142,3 +143,11 @@ def test_many_points_are_not_checked_for_surprises(subject: Subject) -> None:
     zigzag = Points.of(x, (-1.0) ** np.arange(len(x)))
     assert has_surprise(subject, zigzag.without([0]))
     assert not has_surprise(subject, zigzag)
+
+
+def test_a_p_value_says_whether_the_prior_drew_the_points(subject: Subject) -> None:
+    usual = answer(subject, Points.of([0.1, 0.4, 0.8], [0.2, 0.5, 0.1]))
+    strange = answer(subject, Points.of([0.1, 0.11, 0.12, 0.5], [2.0, -2.0, 2.0, -2.0]))
+    assert surprise_status(usual).startswith("surprise: p = 0.")
+    assert surprise_status(strange).startswith("surprise: p = 0.01, ")
+    assert surprise_status(answer(subject, Points())) == ""

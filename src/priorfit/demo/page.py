@@ -10,7 +10,17 @@ import numpy as np
 from priorfit.demo.background import Background, Newest
 from priorfit.demo.figures import WIDTHS, show_window_of
 from priorfit.demo.functions import EXAMPLES, Functions, draw_functions, example
-from priorfit.demo.state import MOST_POINTS, Answer, Points, answer, cell_density, cross_section, remarks, shades
+from priorfit.demo.state import (
+    MOST_POINTS,
+    Answer,
+    Points,
+    answer,
+    cell_density,
+    cross_section,
+    remarks,
+    shades,
+    surprise_status,
+)
 from priorfit.demo.subject import Subject
 from priorfit.demo.view import LAYERS, legend_text, prior_text, remark_text, status_text, view_of
 from priorfit.errors import PriorfitError
@@ -34,6 +44,7 @@ class Page:
         self.view = view_of(list(self.subjects), list(EXAMPLES))
         self.oracle = Newest(background, document.add_next_tick_callback, self._finished)
         self.sampler = Newest(background, document.add_next_tick_callback, self._finished)
+        self.judge = Newest(background, document.add_next_tick_callback, self._finished)
         self._num_draws = 0
         self._connect()
         self.view.add_to(document)
@@ -53,8 +64,8 @@ class Page:
 
     def close(self) -> None:
         """The browser is gone: nothing is asked for it any more."""
-        self.oracle.drop()
-        self.sampler.drop()
+        for asked in (self.oracle, self.sampler, self.judge):
+            asked.drop()
 
     def take_turn(self, serial: int, cursor: float | None) -> None:
         """The browser has new points or a new cursor; whatever happens, it hears that it may ask again."""
@@ -101,7 +112,9 @@ class Page:
         """Ask the network about new points, and show all that follows from its answer."""
         start = time.perf_counter()
         self.points, self.answer, self.reference = points, answer(self.subject, points), None
+        self.surprise = ""
         self._ask_reference()
+        self.judge.ask(lambda: [surprise_status(self.answer)], self._show_surprise)
         (left, right), (low, high) = self.subject.x_range, self.subject.y_range
         place = {"x": [left], "y": [low], "width": [right - left], "height": [high - low]}
         image = shades(cell_density(self.answer.ppd, self.subject.value_edges))
@@ -120,6 +133,9 @@ class Page:
             self.oracle.ask(lambda: [work()], self._show_late_reference)
         else:
             self.reference = work()
+
+    def _show_surprise(self, words: str) -> None:
+        self.surprise = words
 
     def _show_late_reference(self, reference: Answer) -> None:
         self.reference = reference
@@ -183,6 +199,8 @@ class Page:
         ]
         if self.reference is not None and self.subject.reference is not None:
             parts.insert(2, f"{self.subject.reference.name}: {self.reference.milliseconds:.0f} ms")
+        if self.surprise:
+            parts.append(self.surprise)
         if self.oracle.is_busy:
             parts.append("the oracle is at work ...")
         if self.sampler.is_busy:

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.distributions import Distribution
 
 from priorfit.demo.subject import Subject
+from priorfit.network.posterior import PFNPosterior
 from priorfit.predictor import Posterior, Predictor
 
 LEVELS = (0.025, 0.25, 0.75, 0.975)
@@ -20,6 +21,8 @@ SHADE_POWER = 0.4
 NUM_SLICE_VALUES = 600
 SURPRISE = 1e-4
 """Points that the others make less likely than this are worth a word."""
+SURPRISE_DRAWS = 99
+"""Draws of the prior that points are compared with: enough for two digits of a p-value, and soon done."""
 MOST_CHECKED = 60
 """The check conditions on all points but one, for each of them: with more points it would take longer than the page."""
 
@@ -141,6 +144,14 @@ def cross_section(subject: Subject, given: Answer, x: float) -> CrossSection:
     edges = torch.linspace(*subject.y_range, NUM_SLICE_VALUES + 1)
     density = cell_density(given.posterior.predict(torch.tensor([[x]])), edges)[:, 0]
     return CrossSection(x, ((edges[:-1] + edges[1:]) / 2).numpy(), density)
+
+
+def surprise_status(given: Answer) -> str:
+    """A p-value for "the prior drew these points", in a few words; none where there are no points or too many."""
+    if not 0 < len(given.points) <= MOST_CHECKED:
+        return ""
+    assert isinstance(given.posterior, PFNPosterior)
+    return given.posterior.surprise(draws=SURPRISE_DRAWS).status
 
 
 def remarks(subject: Subject, points: Points) -> list[str]:
