@@ -20,7 +20,7 @@ from timing import median_interval, ratios, seconds
 import priorfit as pf
 from priorfit.baselines import NeuralProcessSettings
 from priorfit.network import Problem
-from priorfit.predictor import Predictor
+from priorfit.predictor import Predictor, predict
 from priorfit.priors import Prior
 from priorfit.priors.bayesian_network import SMALL
 from priorfit.provenance import load
@@ -52,7 +52,7 @@ def settings(quick: bool, seed: int) -> list[Setting]:
     b, hyper = pf.baselines, pf.HyperGaussianProcess()
     if quick:
         return [Setting("GP with hyper-priors", hyper, (Entry("MLE-II, BoTorch", b.MLE2GP(hyper, seed=seed), 2),))]
-    process = b.AttentiveNeuralProcess(NeuralProcessSettings(), problem_of(hyper)).finished()
+    process = b.AttentiveNeuralProcess(NeuralProcessSettings(), problem_of(hyper)).frozen()
     gp = [
         Entry("attentive neural process", process, 20),
         Entry("oracle, importance sampling", b.HyperGPOracle(hyper, seed=seed), 10),
@@ -91,13 +91,13 @@ def problem_of(prior: Prior) -> Problem:
 def answer(predictor: Predictor, tasks: pf.Batch) -> object:
     """Condition and predict, down to numbers."""
     with torch.no_grad():
-        return predictor.condition(tasks.context_x, tasks.context_y).predict(tasks.query_x).log_prob(tasks.query_y)
+        return predict(predictor, tasks).log_prob(tasks.query_y)
 
 
 def one_of(tasks: pf.Batch, index: int) -> pf.Batch:
     """A single dataset, as a batch of one."""
     names = ("context_x", "context_y", "query_x", "query_y")
-    return replace(tasks, target=None, **{name: getattr(tasks, name)[index : index + 1] for name in names})
+    return replace(tasks, query_law=None, **{name: getattr(tasks, name)[index : index + 1] for name in names})
 
 
 def row(setting: Setting, entry: Entry, pfn: pf.PFN, tasks: pf.Batch) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def rows_of(setting: Setting, seed: int) -> list[dict[str, Any]]:
     with pf.seeded(seed):
         tasks = setting.prior.sample(BATCH_SIZE, NUM_CONTEXT + NUM_QUERIES).split(NUM_CONTEXT)
         sample = setting.prior.sample(100, 20).y
-        pfn = pf.PFN(pf.NetworkSettings(), problem_of(setting.prior), target_sample=sample).finished()
+        pfn = pf.PFN(pf.NetworkSettings(), problem_of(setting.prior), target_sample=sample).frozen()
     for _ in range(3):
         answer(pfn, tasks)
         answer(pfn, one_of(tasks, 0))

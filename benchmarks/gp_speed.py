@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from baseline_cost import answer, one_of, task_of
+from baseline_cost import answer, one_of, problem_of
 from report import parser_for, save, show
 from timing import median_interval, ratios
 
@@ -60,7 +60,7 @@ def network(model: str | None) -> PFN:
         found = zoo.load(model or RELEASED)
         assert isinstance(found, PFN)
         return found
-    return PFN(pf.NetworkSettings(), task_of(PRIOR), target_sample=PRIOR.sample(100, 20).y).finished()
+    return PFN(pf.NetworkSettings(), problem_of(PRIOR), target_sample=PRIOR.sample(100, 20).y).frozen()
 
 
 def row_of(name: str, baseline: Predictor, pfn: PFN, batches: Sequence[pf.Batch], count: int) -> dict[str, Any]:

@@ -14,13 +14,14 @@ import torch
 from jaxtyping import Float
 from report import parser_for, save, show, spelled
 from torch import Tensor
-from torch.distributions import Bernoulli, Gamma
+from torch.distributions import Categorical, Gamma
 from torch.nn.functional import logsigmoid
 
 from priorfit.baselines.collapsed_bnn import CollapsedBNN
 from priorfit.metrics import Estimate, divergence
-from priorfit.network.propagation import STEPS, classify
-from priorfit.network.solutions import ByFeatures, Numbers, Phi, factor_of, inverted, log_determinant
+from priorfit.network.solver.gaussian import ByFeatures, Numbers, Phi, factor_of, inverted, log_determinant
+from priorfit.network.solver.probit import STEPS, classify
+from priorfit.predictor import predict
 from priorfit.priors import BayesianNetwork
 from priorfit.priors.bayesian_network import LARGE, SMALL
 from priorfit.seeding import seeded
@@ -70,10 +71,11 @@ def log_joint(phi: Phi, signs: Numbers, weights: Tensor) -> Tensor:
     return logsigmoid(signs * latent / PROBIT).sum(-1) - 0.5 * weights.square().sum(-1)
 
 
-def mixed(solution: ByFeatures, phi: Phi) -> Bernoulli:
+def mixed(solution: ByFeatures, phi: Phi) -> Categorical:
     """The heads' probabilities by their evidence."""
     each = torch.special.ndtr(solution.mean(phi) / (1 + solution.variance(phi)).sqrt())
-    return Bernoulli((solution.log_evidence.softmax(1)[..., None] * each).sum(1).clamp(1e-9, 1 - 1e-9))
+    one = (solution.log_evidence.softmax(1)[..., None] * each).sum(1).clamp(1e-9, 1 - 1e-9)
+    return Categorical(torch.stack([1 - one, one], dim=-1))
 
 
 def main() -> None:
@@ -87,7 +89,7 @@ def main() -> None:
         with seeded(arguments.seed, 8_000_000, size):
             tasks = prior.sample(4 if arguments.quick else arguments.datasets, size + NUM_QUERIES).split(size)
         reference = CollapsedBNN(prior, 512 if arguments.quick else 8_192)
-        truth = reference.condition(tasks.context_x, tasks.context_y).predict(tasks.query_x)
+        truth = predict(reference, tasks)
         phi, queries = phi_of(prior, tasks.context_x), phi_of(prior, tasks.query_x)
         signs = (2 * tasks.context_y.double() - 1)[:, None].expand(phi.shape[:-1])
         ways = {"Laplace": laplace(phi, signs)} | {

@@ -7,7 +7,7 @@
 The task is that of `priorfit quickstart` (GP, RBF, lengthscale 0.3, noise 1e-4, up to 24 points), or ``gp-5d`` (the
 paper's: lengthscale 0.6, noise 1e-4, up to 200 points), ``hyper-1d`` (the hyper-priors of section 5.2, up to 31 points)
 or ``bnn-small`` (section 5.3, no activation, up to 101 points). ``--set`` takes any field of a recipe by its place, the
-value as in TOML (``--set network.head='{type="RiemannHead"}'``); ``--from`` starts from a model of the same network.
+value as in TOML (``--set network.output='{type="RiemannHead"}'``); ``--from`` starts from a model of the same network.
 
 The gap is KL(exact || model), the mean over context sizes (`pilot_tasks.py`), on datasets that are the same for every
 pilot, with the expectation over y taken exactly; beside it stands the floor of the head. The truth of the last two
@@ -95,13 +95,13 @@ def main() -> None:
     """Train, judge, print, and keep the row."""
     arguments = parsed()
     torch.set_num_threads(arguments.threads)
-    task = TASKS[arguments.problem]
+    task = TASKS[arguments.task]
     budget = Budget(minutes=arguments.minutes, steps=arguments.steps)
     recipe = Recipe(task.prior, num_points=task.num_points, budget=budget, seed=arguments.seed)
     recipe = changed(recipe, arguments.set)
     model = train(recipe, start=None if arguments.start is None else load(arguments.start))
     found = judged(model, task, arguments.datasets or task.num_datasets)
-    about = {"task": arguments.problem, "changes": arguments.set, "start": arguments.start, "note": arguments.note}
+    about = {"task": arguments.task, "changes": arguments.set, "start": arguments.start, "note": arguments.note}
     row = about | row_of(recipe, model, found)
     tell(found, row)
     if arguments.save:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from references import Tabulated, joined, kept, tabulated
 from references import pieces as truth_pieces
-from torch.distributions import Bernoulli, Distribution
+from torch.distributions import Categorical, Distribution
 
 from priorfit import metrics
 from priorfit.baselines.collapsed_bnn import CollapsedBNN
@@ -16,7 +16,7 @@ from priorfit.cli import quickstart
 from priorfit.data import Batch
 from priorfit.distributions import best_fit
 from priorfit.metrics import Estimate
-from priorfit.predictor import Predictor
+from priorfit.predictor import Predictor, predict
 from priorfit.priors import GaussianProcess, HyperGaussianProcess, Prior
 from priorfit.priors.bayesian_network import SMALL
 from priorfit.seeding import seeded
@@ -45,7 +45,7 @@ class PilotTask:
 
 def answers_of(reference: Predictor) -> Callable[[Batch], Distribution]:
     """What an exact predictor says of tasks."""
-    return lambda tasks: reference.condition(tasks.context_x, tasks.context_y).predict(tasks.query_x)
+    return lambda tasks: predict(reference, tasks)
 
 
 def exact_gp(prior: GaussianProcess) -> Callable[[Batch], Distribution]:
@@ -66,7 +66,7 @@ def oracle(prior: HyperGaussianProcess) -> Callable[[Batch], Distribution]:
 def collapsed() -> Callable[[Batch], Distribution]:
     """The truth of the small Bayesian network."""
     reference = CollapsedBNN(SMALL)
-    return lambda tasks: kept(repr(reference), Bernoulli, tasks, answers_of(reference))
+    return lambda tasks: kept(f"{reference!r} as Categorical", Categorical, tasks, answers_of(reference))
 
 
 HYPER_1D = HyperGaussianProcess(num_features=1)
@@ -124,7 +124,7 @@ def judged(model: Predictor, task: PilotTask, num_datasets: int) -> Judgement:
 
 def gap_and_floor(model: Predictor, tasks: Batch, truth: Distribution) -> tuple[torch.Tensor, torch.Tensor]:
     """KL(truth || model) of each query, and the least that the model's head can reach."""
-    ppd = model.condition(tasks.context_x, tasks.context_y).predict(tasks.query_x)
+    ppd = predict(model, tasks)
     return metrics.divergence(truth, ppd), metrics.divergence(truth, best_fit(ppd, truth))
 
 

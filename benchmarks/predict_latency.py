@@ -28,7 +28,7 @@ from priorfit.seeding import seeded
 
 FULL = [(num_context, num_queries) for num_context in (100, 1000, 2000) for num_queries in (1, 10, 100)]
 QUICK = [(10, 1), (20, 5)]
-QUICK_SETTINGS = NetworkSettings(width=32, layers=2, feedforward=64, head=RiemannHead(num_buckets=50))
+QUICK_SETTINGS = NetworkSettings(width=32, layers=2, feedforward=64, output=RiemannHead(num_buckets=50))
 DATASETS = 16
 WARMUP = 2
 MEMORY_LIMIT = 2048

@@ -17,14 +17,19 @@ from priorfit.seeding import seeded
 MEGABYTE = 2**20
 FEATURES = 5
 SETTINGS = NetworkSettings(
-    width=256, layers=6, heads=4, feedforward=512, encoder=LinearEncoder(), head=RiemannHead(num_buckets=1000)
+    width=256,
+    layers=6,
+    attention_heads=4,
+    feedforward=512,
+    encoder=LinearEncoder(),
+    output=RiemannHead(num_buckets=1000),
 )
 
 
 def untrained_model(settings: NetworkSettings, seed: int) -> PFN:
     """A network for use; time and memory do not depend on what it has learned."""
     with seeded(seed):
-        return PFN(settings, Problem(FEATURES, Real()), target_sample=torch.randn(500, 20)).finished()
+        return PFN(settings, Problem(FEATURES, Real()), target_sample=torch.randn(500, 20)).frozen()
 
 
 def peak_bytes() -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.distributions import Bernoulli, Distribution, Normal, constraints
+from torch.distributions import Categorical, Distribution, Normal, constraints
 
 from priorfit.checkpoint import holds_checkpoint, load_folder, save_folder
 from priorfit.data import Batch
@@ -131,7 +131,7 @@ def _log_density(one: NormalMixture, points: Float[Tensor, " points"]) -> Float[
 FIELDS: dict[type[Distribution], tuple[str, ...]] = {
     Normal: ("loc", "scale"),
     Tabulated: ("borders", "masses", "log_density"),
-    Bernoulli: ("logits",),
+    Categorical: ("logits",),
 }
 """The kinds of truth, and the tensors of each."""
 

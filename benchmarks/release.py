@@ -33,6 +33,7 @@ from priorfit.distributions import best_fit
 from priorfit.distributions.class_probabilities import class_probs
 from priorfit.metrics import Estimate, divergence, interval
 from priorfit.network import PFN, load_pfn
+from priorfit.predictor import predict
 from priorfit.priors import Prior
 from priorfit.provenance import circumstances
 from priorfit.seeding import seeded
@@ -75,7 +76,7 @@ def measured(model: PFN, prior: Prior, some: dict[int, Trial]) -> Rows:
 def numbers(model: PFN, trial: Trial, is_classes: bool) -> dict[str, Estimate]:
     """Means over datasets."""
     tasks, truth = trial.tasks, trial.truth
-    ppd = model.in_model_units().condition(tasks.context_x, tasks.context_y).predict(tasks.query_x)
+    ppd = predict(model.in_model_units(), tasks)
     values = {"nll": -ppd.log_prob(tasks.query_y)}
     if is_classes:
         values["accuracy"] = is_right(ppd, tasks)

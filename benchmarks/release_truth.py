@@ -11,7 +11,8 @@ from torch.distributions import Distribution
 from priorfit.baselines.collapsed_bnn import CollapsedBNN
 from priorfit.baselines.exact import exact_or_none
 from priorfit.data import Batch
-from priorfit.predictor import Predictor
+from priorfit.distributions.class_probabilities import class_log_probs
+from priorfit.predictor import Predictor, predict
 from priorfit.priors import BayesianNetwork, HyperGaussianProcess, Prior
 
 CONTEXT_SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
@@ -52,7 +53,7 @@ def unknown(tasks: Batch) -> tuple[None, dict[str, float]]:
 
 def predicted(predictor: Predictor, tasks: Batch) -> tuple[Distribution, dict[str, float]]:
     """What a predictor says."""
-    return predictor.condition(tasks.context_x, tasks.context_y).predict(tasks.query_x), {}
+    return predict(predictor, tasks), {}
 
 
 def from_oracle(prior: HyperGaussianProcess, tasks: Batch) -> tuple[Distribution, dict[str, float]]:
@@ -71,12 +72,12 @@ def sampled(prior: BayesianNetwork, tasks: Batch) -> tuple[Distribution, dict[st
     """Four chains of NumPyro's NUTS, with the largest R-hat of all queries: a minute for each dataset."""
     from priorfit.baselines.long_nuts_bnn import long_chains, long_run  # the extra is needed by these models alone
 
-    odds, r_hats = [], []
+    log_probs, r_hats = [], []
     for index in range(len(tasks.query_y)):
         parts = (getattr(tasks, name)[index] for name in ("context_x", "context_y", "query_x", "query_y"))
         one = Batch(*parts)
         posterior = long_run(long_chains(prior, SEED), one)
-        odds.append(posterior.predict(one.query_x).logits)
+        log_probs.append(class_log_probs(posterior.predict(one.query_x)))
         r_hats.append(float(posterior.r_hat(one.query_x).max()))
         print(f"dataset {index + 1} of {len(tasks.query_y)}: R-hat {r_hats[-1]:.4f}", flush=True)
-    return torch.distributions.Bernoulli(logits=torch.stack(odds)), {"largest_r_hat": max(r_hats)}
+    return torch.distributions.Categorical(logits=torch.stack(log_probs)), {"largest_r_hat": max(r_hats)}

@@ -13,18 +13,18 @@ from dataclasses import dataclass
 
 import torch
 from report import parser_for, save, show, spelled
-from torch import nn
-from torch.distributions import Normal
 
-from priorfit import GaussianProcess, exact
+from priorfit import GaussianProcess, Real, exact
 from priorfit.metrics import Estimate, divergence
-from priorfit.network import FourierEncoder, PolynomialEncoder, Regression
-from priorfit.network.embedding import InputEncoder
-from priorfit.network.regression import RealRegression
+from priorfit.network import FourierEncoder, LinearSolver, PolynomialEncoder, Problem
+from priorfit.network.encoders.inputs import InputEncoder
+from priorfit.network.solver.linear import RealRegression
+from priorfit.predictor import predict
 from priorfit.seeding import seeded
 from priorfit.training.optimiser import Optimisers, OptimiserSettings
 
 PRIOR = GaussianProcess(num_features=5, lengthscale=0.6, noise=1e-4)
+PROBLEM = Problem(5, Real(), (0.0, 1.0))
 SIZES = (50, 200, 500)
 BATCH, NUM_POINTS, NUM_QUERIES, WARMUP = 6, 300, 64, 20
 
@@ -35,12 +35,12 @@ class Way:
 
     name: str
     encoder: InputEncoder
-    settings: Regression
+    settings: LinearSolver
     optimiser: OptimiserSettings
 
 
-HIDDEN = FourierEncoder(128, 0.5), Regression(768, 1, 512)
-POLYNOMIALS = PolynomialEncoder(7, 0.35), Regression(792, 1, 0)
+HIDDEN = FourierEncoder(128, 0.5), LinearSolver(768, 1, 512)
+POLYNOMIALS = PolynomialEncoder(7, 0.35), LinearSolver(792, 1, 0)
 WAYS = [
     Way("hidden layer, muon at 0.001", *HIDDEN, OptimiserSettings("muon", 1e-3)),
     Way("hidden layer, adam at 0.001", *HIDDEN, OptimiserSettings("adam", 1e-3)),
@@ -52,14 +52,14 @@ WAYS = [
 def trained(way: Way, steps: int, seed: int) -> tuple[RealRegression, float]:
     """A layer, and the seconds of the processor that its training took."""
     with seeded(seed):
-        layer = RealRegression(way.settings, way.encoder.build(5, way.settings.encoded, (0.0, 1.0)), width=16)
-    optimisers, start = Optimisers(nn.ModuleDict({"regression": layer}), way.optimiser), time.process_time()
+        layer = way.settings.build(PROBLEM, way.encoder)
+    assert isinstance(layer, RealRegression)  # of real targets
+    optimisers, start = Optimisers(layer, way.optimiser), time.process_time()
     for step in range(steps):
         with seeded(seed, 8_100_000, step):
             data = PRIOR.sample(BATCH, NUM_POINTS)
         optimisers.zero_grad()
-        solution, _ = layer.remember(data.x, data.y)
-        (-solution.mixed_log_evidence().mean() / NUM_POINTS).backward()
+        (-layer.condition(data.x, data.y).log_evidence.mean() / NUM_POINTS).backward()
         optimisers.step(min(1.0, (step + 1) / WARMUP) * (1 - step / steps))
     return layer, time.process_time() - start
 
@@ -68,11 +68,10 @@ def gap(layer: RealRegression, size: int, num_datasets: int, seed: int) -> Estim
     """Of what the layer says alone."""
     with seeded(seed, 8_200_000, size):
         tasks = PRIOR.sample(num_datasets, size + NUM_QUERIES).split(size)
-    truth = exact(PRIOR).condition(tasks.context_x, tasks.context_y).predict(tasks.query_x)
+    truth = predict(exact(PRIOR), tasks)
     with torch.no_grad():
-        solution, _ = layer.remember(tasks.context_x, tasks.context_y)
-        guess, _ = layer.answer(tasks.query_x, solution)
-    return Estimate.over(divergence(truth, Normal(guess[..., 0], guess[..., 1].exp())).mean(-1))
+        guess = layer.condition(tasks.context_x, tasks.context_y).predict(tasks.query_x)
+    return Estimate.over(divergence(truth, guess.ppd).mean(-1))
 
 
 def main() -> None:

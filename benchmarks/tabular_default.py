@@ -41,7 +41,7 @@ from tabular_tables import DATA, Kind, Table, all_tables, filled, is_large_enoug
 import priorfit as pf
 from priorfit.estimators import PFNClassifier, PFNRegressor
 from priorfit.estimators.models import BINARY, REGRESSION, loaded
-from priorfit.network import PFN
+from priorfit.network import Model
 
 NUM_TEST = 200
 PFN_NAME = "PFN"
@@ -50,7 +50,7 @@ COLUMNS: dict[Kind, tuple[str, ...]] = {"binary": ("nll", "auc", "accuracy"), "r
 Method = Callable[[], BaseEstimator]
 
 
-def methods(kind: Kind, model: PFN) -> dict[str, Method]:
+def methods(kind: Kind, model: Model) -> dict[str, Method]:
     """Estimators with their own defaults; those that need it get standardised columns."""
     if kind == "binary":
         kernel = ConstantKernel() * RBF()
@@ -147,7 +147,7 @@ def tell(rows: Sequence[Row], kind: Kind, num_train: int) -> None:
     show(f"{kind}, {num_train} training rows, {tables} tables [95 % intervals]", ["method", *names, "seconds"], lines)
 
 
-def run(tables: Sequence[Table], models: dict[Kind, PFN], kept: KeptRows, sizes: Sequence[int], cuts: int) -> None:
+def run(tables: Sequence[Table], models: dict[Kind, Model], kept: KeptRows, sizes: Sequence[int], cuts: int) -> None:
     """All rows of each kind and number of training rows, and a table of them."""
     for kind, model in models.items():
         for size in sizes:
@@ -156,7 +156,7 @@ def run(tables: Sequence[Table], models: dict[Kind, PFN], kept: KeptRows, sizes:
                 tell([row for table in some for row in rows_of(table, model, kept, size, cuts)], kind, size)
 
 
-def rows_of(table: Table, model: PFN, kept: KeptRows, size: int, cuts: int) -> list[Row]:
+def rows_of(table: Table, model: Model, kept: KeptRows, size: int, cuts: int) -> list[Row]:
     """Every method on every cut of a table; a PFN's rows are those of its weights."""
     weights = {"model": f"{model.card.name}, {model.card.training.get('seconds', 0)} s"}
     rows = []
@@ -167,14 +167,15 @@ def rows_of(table: Table, model: PFN, kept: KeptRows, size: int, cuts: int) -> l
     return rows
 
 
-def tiny_models() -> dict[Kind, PFN]:
+def tiny_models() -> dict[Kind, Model]:
     """Models of two steps, for ``--quick``."""
     lines = pf.LinearRegression(num_features=10, noise=1.0)
     priors = {"binary": pf.Binarized(lines), "regression": pf.Standardized(lines)}
-    return {
-        kind: pf.fit(pf.PaddedFeatures(prior, max_features=10), num_points=41, steps=2, progress=False)
+    recipes = {
+        kind: pf.Recipe(pf.PaddedFeatures(prior, max_features=10), 41, pf.Budget(steps=2), units="free")
         for kind, prior in priors.items()
     }
+    return {kind: pf.train(recipe) for kind, recipe in recipes.items()}
 
 
 def main() -> None:
@@ -193,7 +194,7 @@ def main() -> None:
         few = [table for table in of_scikit_learn() if table.name in ("sklearn/iris-1-2", "sklearn/diabetes")]
         run(few, tiny_models(), KeptRows(options.rows, seed=0), sizes=[20], cuts=2)
         return
-    models: dict[Kind, PFN] = {"binary": loaded(options.binary), "regression": loaded(options.regression)}
+    models: dict[Kind, Model] = {"binary": loaded(options.binary), "regression": loaded(options.regression)}
     run(all_tables(options.data), models, KeptRows(options.rows, seed=0), sizes=[30, 100, 200], cuts=options.cuts)
 
 

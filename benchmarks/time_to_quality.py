@@ -31,7 +31,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -46,13 +46,17 @@ from priorfit.data import Batch
 from priorfit.distributions import UnboundedRiemann
 from priorfit.metrics import Estimate
 from priorfit.network import PFN, NetworkSettings
+from priorfit.predictor import predict
 from priorfit.provenance import load
 from priorfit.seeding import seeded
 from priorfit.training import fit
 
 TASK = TASKS["quickstart"]
 NOTEBOOK = {"emsize": 128, "nhead": 4, "nhid": 256, "nlayers": 4, "batch_size": 8, "lr": 1e-3}
-OURS: dict[str, NetworkSettings | None] = {"fit": None, "fit without the regression layer": NetworkSettings()}
+OURS: dict[str, NetworkSettings | Literal["auto"]] = {
+    "fit": "auto",
+    "fit without the regression layer": NetworkSettings(),
+}
 PEERS = {"its notebook": NOTEBOOK, "batches of 64": NOTEBOOK | {"batch_size": 64}}
 TIMED_STEPS = (10, 10, 50)
 """Of short runs: one to warm up, and two the difference of which is the cost of the steps between."""
@@ -99,9 +103,7 @@ def ours(name: str, seconds: float, seed: int, asked: dict[int, Batch]) -> Resul
     gaps = {}
     with torch.no_grad():
         for size, tasks in asked.items():
-            parts = [
-                model.condition(part.context_x, part.context_y).predict(part.query_x) for part in pieces(tasks, 500)
-            ]
+            parts = [predict(model, part) for part in pieces(tasks, 500)]
             truths = [TASK.truth(part) for part in pieces(tasks, 500)]
             found = [metrics.divergence(truth, ppd) for truth, ppd in zip(truths, parts, strict=True)]
             gaps[size] = torch.cat(found)[:, 0]
@@ -112,7 +114,7 @@ def ours(name: str, seconds: float, seed: int, asked: dict[int, Batch]) -> Resul
     return Result(f"priorfit, {name}", seed, spent, gaps, before)
 
 
-def fit_for(steps: int, seed: int, network: NetworkSettings | None) -> tuple[PFN, float]:
+def fit_for(steps: int, seed: int, network: NetworkSettings | Literal["auto"]) -> tuple[PFN, float]:
     """A model, and the seconds of a processor that it took."""
     start = time.process_time()
     model = fit(PRIOR, num_points=TASK.num_points, steps=steps, seed=seed, network=network, progress=False)

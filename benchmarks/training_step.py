@@ -85,10 +85,10 @@ def recipe_of(sizes: Sizes, method: Method, seed: int) -> Recipe:
     network = NetworkSettings(
         width=sizes.width,
         layers=sizes.layers,
-        heads=sizes.heads,
+        attention_heads=sizes.heads,
         feedforward=sizes.feedforward,
         encoder=LinearEncoder(),
-        head=RiemannHead(num_buckets=sizes.buckets),
+        output=RiemannHead(num_buckets=sizes.buckets),
     )
     return Recipe(
         prior=GaussianProcess(num_features=sizes.features),

@@ -85,7 +85,7 @@ def methods(setup: Setup, case: Case) -> list[Method]:
 
 def networks(setup: Setup, case: Case) -> list[Entrant]:
     """The released PFN where there is one; a tiny one to try the study."""
-    name, tiny = f"bnn-{case.name}", NetworkSettings(width=16, layers=1, heads=2, feedforward=16)
+    name, tiny = f"bnn-{case.name}", NetworkSettings(width=16, layers=1, attention_heads=2, feedforward=16)
     recipe = Recipe(
         case.prior, num_points=NUM_CONTEXT + 1, budget=Budget(steps=2), name=name, network=tiny, seed=setup.seed
     )

@@ -28,15 +28,16 @@ from bnn_results import COLLAPSED, LONG_RUN, PFN, draw, tell
 from jaxtyping import Float
 from study import Clock, Row, Setup, Study
 from torch import Tensor
-from torch.distributions import Bernoulli, Distribution
+from torch.distributions import Distribution
 
 from priorfit.baselines import CollapsedBNN
 from priorfit.baselines.long_nuts_bnn import LENGTHS, long_chains, long_run
 from priorfit.baselines.nuts_bnn import NutsBNN
 from priorfit.data import Batch
+from priorfit.distributions.class_probabilities import log_odds, two_classes
 from priorfit.errors import TimeLimitError
 from priorfit.metrics import divergence
-from priorfit.predictor import Predictor
+from priorfit.predictor import Predictor, predict
 from priorfit.priors import BayesianNetwork
 from priorfit.seeding import seeded
 
@@ -153,7 +154,7 @@ class Truth:
             return torch.tensor(self.setup.rows.get(job.key, job.find_out)["log_odds"])
         tasks = drawn(self.case.prior, range(index, index + 1), self.setup.seed)
         collapsed = CollapsedBNN(self.case.prior, self.setup.choose(16_384, 512), self.seed)
-        return collapsed.condition(tasks.context_x, tasks.context_y).predict(tasks.query_x).logits[0]
+        return log_odds(predict(collapsed, tasks))[0]
 
     def job(self, index: int) -> Job:
         """A long run of NUTS, whose row is kept."""
@@ -170,12 +171,11 @@ class Truth:
         clock = Clock()
         posterior = long_run(chains, tasks, self.setup.choose(LENGTHS, (4,)))
         ppd = posterior.predict(tasks.query_x)
-        assert isinstance(ppd, Bernoulli)
-        return scores(ppd, tasks, ppd.logits) | {
+        return scores(ppd, tasks, log_odds(ppd)) | {
             "seconds": clock.seconds,
             "samples": posterior.chains[0].samples.shape[1],
             "r_hat": round(float(posterior.r_hat(tasks.query_x).max()), 4),
-            "log_odds": [round(value, 4) for value in ppd.logits[0].tolist()],
+            "log_odds": [round(value, 4) for value in log_odds(ppd)[0].tolist()],
         }
 
 
@@ -194,8 +194,8 @@ def scores(ppd: Distribution, tasks: Batch, truth: Float[Tensor, "datasets queri
     """NLL of the drawn labels, accuracy, and KL from the truth, of each dataset."""
     numbers = {
         "nll": -ppd.log_prob(tasks.query_y),
-        "accuracy": ((ppd.mean > 0.5) == (tasks.query_y > 0.5)).float(),
-        "kl": divergence(Bernoulli(logits=truth), ppd),
+        "accuracy": ((log_odds(ppd) > 0) == (tasks.query_y > 0.5)).float(),
+        "kl": divergence(two_classes(truth), ppd),
     }
     return {name: [round(value, 6) for value in values.mean(-1).tolist()] for name, values in numbers.items()}
 
@@ -204,7 +204,7 @@ def scores(ppd: Distribution, tasks: Batch, truth: Float[Tensor, "datasets queri
 def answer(predictor: Predictor, tasks: Batch) -> tuple[Distribution, float]:
     """The prediction, and the seconds for all datasets together."""
     clock = Clock()
-    ppd = predictor.condition(tasks.context_x, tasks.context_y).predict(tasks.query_x)
+    ppd = predict(predictor, tasks)
     return ppd, clock.seconds
 
 

@@ -14,7 +14,7 @@ from priorfit.baselines.exact import exact
 from priorfit.data import Batch
 from priorfit.distributions import best_fit
 from priorfit.metrics import Estimate, divergence
-from priorfit.predictor import Predictor
+from priorfit.predictor import Predictor, predict
 from priorfit.priors import Prior
 from priorfit.seeding import seeded
 
@@ -67,9 +67,9 @@ def measured(
     reference = exact(prior)
     parts: dict[Entrant, list[Values]] = {entrant: [] for entrant in models}
     for tasks in datasets(prior, size, num_datasets, seed) if models else ():
-        truth = reference.condition(tasks.context_x, tasks.context_y).predict(tasks.query_x)
+        truth = predict(reference, tasks)
         for entrant, model in models.items():
-            ppd = model.condition(tasks.context_x, tasks.context_y).predict(tasks.query_x)
+            ppd = predict(model, tasks)
             values = {
                 "nll": -ppd.log_prob(tasks.query_y),
                 "exact_nll": -truth.log_prob(tasks.query_y),

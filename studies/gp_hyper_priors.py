@@ -104,7 +104,7 @@ def nuts(prior: HyperGaussianProcess, chain: Chain, seed: int) -> Method:
 
 def networks(setup: Setup, case: Case) -> list[Entrant]:
     """The released PFN where there is one; a tiny one to try the study."""
-    tiny = NetworkSettings(width=16, layers=1, heads=2, feedforward=16)
+    tiny = NetworkSettings(width=16, layers=1, attention_heads=2, feedforward=16)
     recipe = Recipe(case.prior, num_points=12, budget=Budget(steps=2), name=case.model, network=tiny, seed=setup.seed)
     return [Trained("PFN", recipe, setup.models)] if setup.quick else present([Released(case.model)])
 
@@ -141,9 +141,9 @@ def drawn(prior: HyperGaussianProcess, size: int, some: range, seed: int) -> Bat
         with seeded(seed, STREAM, size, index):
             each.append(prior.sample(1, size + 1).split(size))
     parts = ([getattr(one, name) for one in each] for name in ("context_x", "context_y", "query_x", "query_y"))
-    targets = [one.target for one in each if isinstance(one.target, Normal)]
+    targets = [one.query_law for one in each if isinstance(one.query_law, Normal)]
     target = Normal(torch.cat([one.loc for one in targets]), torch.cat([one.scale for one in targets]))
-    return Batch(*(torch.cat(part) for part in parts), target=target)
+    return Batch(*(torch.cat(part) for part in parts), query_law=target)
 
 
 def found(predictor: Predictor, tasks: Batch) -> dict[str, Any]:
@@ -151,8 +151,8 @@ def found(predictor: Predictor, tasks: Batch) -> dict[str, Any]:
     if isinstance(predictor, Model):
         answer(predictor, tasks)  # the first call of a network is slower
     ppd, seconds = answer(predictor, tasks)
-    assert tasks.target is not None
-    expected = expected_log_prob(ppd, tasks.target, num_nodes=NUM_NODES)
+    assert tasks.query_law is not None
+    expected = expected_log_prob(ppd, tasks.query_law, num_nodes=NUM_NODES)
     numbers = {"nll": -ppd.log_prob(tasks.query_y), "expected_nll": -expected}
     rounded = {name: [round(value, 4) for value in values[:, 0].tolist()] for name, values in numbers.items()}
     timed = {"seconds": seconds / len(tasks.query_y)}
@@ -185,7 +185,7 @@ def one_of(tasks: Batch, index: int) -> Batch:
         context_y=tasks.context_y[some],
         query_x=tasks.query_x[some],
         query_y=tasks.query_y[some],
-        target=None,
+        query_law=None,
     )
 
 

@@ -37,13 +37,13 @@ from pictures import (
 )
 from study import Row, Setup, Study, table
 
-from priorfit.network import FourierEncoder, NetworkSettings, NormalMixtureHead, Regression
+from priorfit.network import FourierEncoder, LinearSolver, NetworkSettings, NormalMixtureHead
 from priorfit.training import Budget, DataSettings, OptimiserSettings, Recipe
 
 LARGE_SIZES, LARGE_DATASETS = (500, 1000, 2000), 40
 """Where a dataset takes a second, fewer of them."""
 STEPS = (30, 120, 480)
-LAYER = Regression(features=768, heads=1, hidden=512)
+LAYER = LinearSolver(features=768, components=1, hidden=512)
 BASE = Recipe(
     prior=GP_5D,
     num_points=321,
@@ -52,16 +52,16 @@ BASE = Recipe(
     network=NetworkSettings(
         width=64,
         layers=3,
-        head=NormalMixtureHead(5),
+        output=NormalMixtureHead(5),
         encoder=FourierEncoder(128, scale=0.5),
-        regression=LAYER,
+        solver=LAYER,
     ),
     data=DataSettings(batch_size=10, num_queries=64, targets="expected"),
     optimiser=OptimiserSettings(learning_rate=1e-3),
 )
 PLAIN_LABEL = "no regression layer"
 PLAIN = replace(BASE, network=NetworkSettings(width=64, layers=6, encoder=FourierEncoder(64, scale=1.0)))
-QUICK = replace(BASE, num_points=16, network=NetworkSettings(width=16, layers=1, heads=2, feedforward=16))
+QUICK = replace(BASE, num_points=16, network=NetworkSettings(width=16, layers=1, attention_heads=2, feedforward=16))
 TIMED_SIZES = (11, 51, 101, 191, 1000, 2000)
 """Those whose gap is shown against the time of training."""
 

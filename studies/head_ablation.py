@@ -31,7 +31,7 @@ HEADS = {
     "mixture of Normals": NormalMixtureHead(10),
 }
 WITH_POSITIONS = ", positions"
-NETWORK = NetworkSettings(width=96, layers=6, heads=4, feedforward=192, encoder=FourierEncoder(64, scale=1.0))
+NETWORK = NetworkSettings(width=96, layers=6, attention_heads=4, feedforward=192, encoder=FourierEncoder(64, scale=1.0))
 BASE = Recipe(
     GP_5D,
     num_points=200,
@@ -42,7 +42,10 @@ BASE = Recipe(
     optimiser=OptimiserSettings(learning_rate=1e-3),
 )
 QUICK = replace(
-    BASE, num_points=16, budget=Budget(steps=2), network=NetworkSettings(width=16, layers=1, heads=2, feedforward=16)
+    BASE,
+    num_points=16,
+    budget=Budget(steps=2),
+    network=NetworkSettings(width=16, layers=1, attention_heads=2, feedforward=16),
 )
 
 
@@ -52,7 +55,7 @@ def run(setup: Setup) -> list[Row]:
     entrants = []
     for positions, addition in (("none", ""), ("sinusoidal", WITH_POSITIONS)):
         for label, head in HEADS.items():
-            network = replace(base.network, head=head, positions=positions)
+            network = replace(base.network, output=head, positions=positions)
             entrants.append(Trained(label + addition, replace(base, network=network), setup.models))
     return compare(setup, GP_5D, entrants, setup.choose(SIZES_5D, (1, 11)), setup.num_datasets(1_000))
 

@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from priorfit.baselines import AttentiveNeuralProcess, NeuralProcessSettings
 from priorfit.checkpoint import holds_checkpoint
-from priorfit.network import Model, load_pfn
+from priorfit.network import Model
+from priorfit.network.older_files import DATA_FIELDS, DROPPED_FIELDS, NETWORK_FIELDS, SOLVER_FIELDS, SOLVER_TYPES
 from priorfit.priors import Prior
 from priorfit.training import Recipe, RunOptions, recipe_from, train
 from priorfit.training.fit import screen
@@ -82,7 +82,7 @@ class Trained(Entrant):
     @property
     def fingerprint(self) -> str:
         """See `Entrant.fingerprint`."""
-        return digest(self.recipe.description())
+        return recipe_digest(self.recipe)
 
     @property
     def largest(self) -> int:
@@ -104,10 +104,9 @@ def released(name: str) -> Model:
 @cache
 def trained(recipe: Recipe, folder: Path) -> Model:
     """The network of a recipe, from the folder if it was trained before."""
-    place = folder / f"{recipe.name}-{digest(recipe.description())}"
+    place = folder / f"{recipe.name}-{recipe_digest(recipe)}"
     if holds_checkpoint(place / "model"):
-        is_process = isinstance(recipe.network, NeuralProcessSettings)
-        return AttentiveNeuralProcess.load(place / "model") if is_process else load_pfn(place / "model")
+        return load(place / "model")
     print(f"training {recipe.name} in {place.name} ...", flush=True)
     return train(recipe, RunOptions(place, resume=holds_checkpoint(place / "checkpoint")), screen())
 
@@ -126,6 +125,29 @@ def present(entrants: Iterable[Released]) -> list[Entrant]:
 def digest(description: Any) -> str:
     """Eight letters that differ where plain data differ."""
     return hashlib.sha256(json.dumps(description, sort_keys=True).encode()).hexdigest()[:8]
+
+
+def recipe_digest(recipe: Recipe) -> str:
+    """The digest of a recipe by the first names of its settings: a new name does not make a kept row another one."""
+    return digest(first_names(recipe.description()))
+
+
+def first_names(description: dict[str, Any]) -> dict[str, Any]:
+    """The description of a recipe as the version wrote it under which the first rows were kept."""
+    network, data = description["network"], swapped(description["data"], DATA_FIELDS)
+    if network["type"] == "NetworkSettings":
+        network = swapped(network, NETWORK_FIELDS) | DROPPED_FIELDS
+        types = {new: old for old, new in SOLVER_TYPES.items()}
+        solver = network.get("regression")
+        if solver is not None and solver["type"] in types:
+            network["regression"] = swapped(solver, SOLVER_FIELDS) | {"type": types[solver["type"]]}
+    return description | {"network": network, "data": data}
+
+
+def swapped(fields: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    """The fields by their old names; ``names`` are the new ones by the old."""
+    old = {new: name for name, new in names.items()}
+    return {old.get(name, name): value for name, value in fields.items()}
 
 
 def training_of(model: Model) -> dict[str, Any]:

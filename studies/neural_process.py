@@ -33,7 +33,7 @@ from priorfit.plots.canvas import BLACK, BLUE, GREEN, ORANGE, SKY, VERMILION
 from priorfit.predictor import Predictor
 from priorfit.seeding import seeded
 from priorfit.training import Budget, OptimiserSettings, Recipe
-from priorfit.training.fit import default_network
+from priorfit.training.defaults import suggested_network
 
 SIZES = (1, 2, 5, 10, 20, 49)
 PICTURE_SIZE = 8
@@ -56,8 +56,10 @@ LOOKS = {
 def run(setup: Setup) -> list[Row]:
     """The gaps of all, and then the curves of the picture."""
     base = replace(setup.choose(BASE, QUICK), seed=setup.seed)
-    tiny = NetworkSettings(width=16, layers=1, heads=2, feedforward=16)
-    networks = {"PFN": default_network(GP_SHORT), PLAIN: NetworkSettings()}
+    tiny = NetworkSettings(width=16, layers=1, attention_heads=2, feedforward=16)
+    suggested = suggested_network(GP_SHORT)
+    assert suggested is not None  # a Gaussian process
+    networks = {"PFN": suggested, PLAIN: NetworkSettings()}
     process = setup.choose(NeuralProcessSettings(), NeuralProcessSettings(width=16, heads=2, num_latents=2))
     entrants = [
         Trained(label, replace(base, network=setup.choose(network, tiny)), setup.models)

@@ -16,7 +16,7 @@ def test_a_split_gives_the_first_points_as_context_and_the_others_as_queries(num
     assert torch.equal(torch.cat([batch.context_x, batch.query_x], dim=1), x)
     assert torch.equal(torch.cat([batch.context_y, batch.query_y], dim=1), y)
     assert batch.context_y.shape == (2, num_context)
-    assert batch.target is None
+    assert batch.query_law is None
 
 
 def test_a_split_asks_the_conditional_for_its_number_of_points():
@@ -26,7 +26,7 @@ def test_a_split_asks_the_conditional_for_its_number_of_points():
         asked.append(num_context)
         return Normal(torch.zeros(2, 5 - num_context), 1.0)
 
-    assert Datasets(torch.rand(2, 5, 3), torch.rand(2, 5), conditional).split(3).target.batch_shape == (2, 2)
+    assert Datasets(torch.rand(2, 5, 3), torch.rand(2, 5), conditional).split(3).query_law.batch_shape == (2, 2)
     assert asked == [3]
 
 

@@ -1,8 +1,14 @@
+import inspect
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import pytest
 
 import priorfit as pf
+from priorfit.values import HasArray
 
 PUBLIC = {
     "ArchitecturePrior",
@@ -10,32 +16,58 @@ PUBLIC = {
     "BayesianNetwork",
     "BetaBernoulli",
     "Binarized",
+    "Budget",
+    "ClassSolver",
     "Classes",
+    "Columns",
+    "ContextSizes",
+    "CorrectedMixtureHead",
+    "DataSettings",
     "Datasets",
+    "Display",
     "Empirical",
     "FourierEncoder",
     "GaussianProcess",
+    "Harmonics",
+    "HeadSettings",
     "HyperGaussianProcess",
+    "InputEncoder",
+    "LatentSolver",
     "LinearEncoder",
     "LinearRegression",
+    "LinearSolver",
+    "LogUniformSizes",
     "Mixture",
+    "Model",
+    "ModelCard",
+    "ModelSettings",
     "NetworkSettings",
     "NormalHead",
     "NormalInputs",
     "NormalMixtureHead",
+    "OptimiserSettings",
     "PFN",
+    "PFNPosterior",
     "PaddedFeatures",
+    "PaperSizes",
+    "PolynomialEncoder",
     "Posterior",
     "Predictor",
     "Prior",
+    "PriorReport",
+    "Problem",
     "Real",
     "Recipe",
+    "Report",
     "RiemannHead",
+    "RunOptions",
     "SigmoidHead",
     "SoftmaxHead",
+    "SolverSettings",
     "Standardized",
     "Strokes",
     "UniformInputs",
+    "UniformSizes",
     "WeightedFeatures",
     "baselines",
     "check_prior",
@@ -74,3 +106,48 @@ def test_verify_is_the_function_whatever_was_imported_before():
 
 def test_a_name_that_does_not_exist_is_an_attribute_error():
     assert not hasattr(pf, "nonsense")
+
+
+@pytest.mark.parametrize("extra", ["estimators", "plots"])
+def test_dir_shows_what_an_extra_brings_beside_all_other_names(extra: str):
+    assert extra in dir(pf)
+    assert set(dir(pf)) >= PUBLIC
+
+
+ROOMS = (pf, pf.baselines, pf.distributions, pf.metrics, pf.network, pf.priors, pf.training)
+MADE_FOR_THE_USER = {"PFNPosterior", "PriorReport", "Report"}  # nobody else calls their constructors
+FULFILLED_UNNAMED = {HasArray}  # arrays and frames are of this protocol by themselves
+
+
+def callables() -> Iterator[tuple[str, Any]]:
+    """All functions, constructors, methods and properties that a user sees."""
+    for name in sorted(PUBLIC):
+        found = getattr(pf, name)
+        if inspect.isfunction(found):
+            yield name, found
+        if inspect.isclass(found):
+            if name not in MADE_FOR_THE_USER:
+                yield name, found.__init__
+            for part, member in vars(found).items():
+                inner = member.fget if isinstance(member, property) else member
+                if not part.startswith("_") and inspect.isfunction(inner):
+                    yield f"{name}.{part}", inner
+
+
+def classes_in(hint: Any) -> Iterator[type]:
+    if isinstance(hint, type) and hint.__module__.startswith("priorfit"):
+        yield hint
+    for part in get_args(hint):
+        yield from classes_in(part)
+
+
+def test_what_a_public_signature_names_is_exported():
+    exported = {value for room in ROOMS for value in vars(room).values() if isinstance(value, type)}
+    named = {
+        (name, kind)
+        for name, each in callables()
+        for hint in get_type_hints(each, localns=vars(pf.network)).values()
+        for kind in classes_in(hint)
+    }
+    assert len(named) > 40
+    assert {(name, kind) for name, kind in named if kind not in exported | FULFILLED_UNNAMED} == set()

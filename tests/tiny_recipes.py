@@ -6,7 +6,7 @@ from priorfit.network import NetworkSettings, NormalMixtureHead
 from priorfit.priors import GaussianProcess
 from priorfit.training import Budget, DataSettings, OptimiserSettings, Recipe
 
-TINY_NETWORK = NetworkSettings(width=16, layers=2, heads=2, feedforward=16, head=NormalMixtureHead(3))
+TINY_NETWORK = NetworkSettings(width=16, layers=2, attention_heads=2, feedforward=16, output=NormalMixtureHead(3))
 
 
 def tiny_recipe(steps: int = 8, micro_batches: int = 1, **changes: object) -> Recipe:
@@ -34,9 +34,9 @@ lengthscale = 0.3
 [network]
 width = 16
 layers = 2
-heads = 2
+attention_heads = 2
 feedforward = 16
-head = {{type = "NormalMixtureHead", components = 3}}
+output = {{type = "NormalMixtureHead", components = 3}}
 [data]
 batch_size = 4
 micro_batches = {micro_batches}

@@ -9,7 +9,8 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from priorfit.metrics import Estimate
-from priorfit.network import PFN
+from priorfit.network import Model
+from priorfit.network.older_files import recipe_in
 from priorfit.zoo import load, names
 
 Plain = dict[str, Any]
@@ -27,7 +28,7 @@ class ModelCards(SphinxDirective):
         return place.children
 
 
-def card_lines(name: str, model: PFN) -> Iterator[str]:
+def card_lines(name: str, model: Model) -> Iterator[str]:
     """One model in MyST: facts as a list, measured numbers as a table."""
     card = model.card
     trained = "unknown" if card.trained_context is None else "{} to {}".format(*card.trained_context)
@@ -35,7 +36,7 @@ def card_lines(name: str, model: PFN) -> Iterator[str]:
     yield from (f"### {name}", "")
     yield f"- prior: `{in_words(card.prior)}`"
     yield f"- takes: {model.problem.takes}, contexts of {trained} points; units are {model.problem.units}"
-    yield f"- network: {weights:,} weights; `{in_words(card.recipe.get('network', {}))}`"
+    yield f"- network: {weights:,} weights; `{in_words(recipe_in(card.recipe).get('network', {}))}`"
     yield f"- training: {training_in_words(card.training)}; targets: {card.recipe.get('data', {}).get('targets', '?')}"
     yield f"- recipe: `recipes/{name}.toml`"
     yield ""

@@ -39,7 +39,7 @@ Outcome = Real | Classes
 class Batch:
     """Context and queries of a batch of datasets.
 
-    ``target`` is p(query_y | context, latents) where the prior knows it, with batch shape (batch, query): a
+    ``query_law`` is p(query_y | context, latents) where the prior knows it, with batch shape (batch, query): a
     Normal for real targets (a scale of 0 is a point mass), a Categorical for classes.
     """
 
@@ -47,20 +47,20 @@ class Batch:
     context_y: Num[Tensor, "*batch context"]
     query_x: Float[Tensor, "*batch query features"]
     query_y: Num[Tensor, "*batch query"]
-    target: Distribution | None = None
+    query_law: Distribution | None = None
 
     def to(self, device: torch.device) -> "Batch":
         """The same batch on another device."""
         tensors = (getattr(self, name).to(device) for name in ("context_x", "context_y", "query_x", "query_y"))
-        return Batch(*tensors, target=None if self.target is None else moved(self.target, device))
+        return Batch(*tensors, query_law=None if self.query_law is None else moved(self.query_law, device))
 
 
-def moved(target: Distribution, device: torch.device) -> Distribution:
+def moved(law: Distribution, device: torch.device) -> Distribution:
     """A Normal or a Categorical on another device."""
-    if isinstance(target, Normal):
-        return Normal(target.loc.to(device), target.scale.to(device), validate_args=False)
-    assert isinstance(target, Categorical)
-    return Categorical(logits=target.logits.to(device), validate_args=False)
+    if isinstance(law, Normal):
+        return Normal(law.loc.to(device), law.scale.to(device), validate_args=False)
+    assert isinstance(law, Categorical)  # the contract of `Batch.query_law`
+    return Categorical(logits=law.logits.to(device), validate_args=False)
 
 
 @dataclass(frozen=True)
@@ -94,5 +94,5 @@ class Datasets:
             context_y=self.y[..., :num_context],
             query_x=self.x[..., num_context:, :],
             query_y=self.y[..., num_context:],
-            target=None if self.conditional is None else self.conditional(num_context),
+            query_law=None if self.conditional is None else self.conditional(num_context),
         )

@@ -6,6 +6,8 @@ from jaxtyping import Float, Num
 from torch import Tensor
 from torch.distributions import Distribution
 
+from priorfit.data import Batch
+
 
 @runtime_checkable
 class Posterior(Protocol):
@@ -27,3 +29,14 @@ class Predictor(Protocol):
     ) -> Posterior:
         """Take in a context; do here what need not be repeated for each query."""
         ...
+
+
+def predict(predictor: Predictor, batch: Batch) -> Distribution:
+    """What a predictor says about the queries of a batch, given its contexts: ``batch_shape (*batch, query)``.
+
+    >>> import priorfit as pf
+    >>> gp = pf.GaussianProcess(num_features=1)
+    >>> predict(pf.exact(gp), gp.sample(batch_size=3, num_points=7).split(num_context=5)).mean.shape
+    torch.Size([3, 2])
+    """
+    return predictor.condition(batch.context_x, batch.context_y).predict(batch.query_x)

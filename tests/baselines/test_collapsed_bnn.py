@@ -7,6 +7,7 @@ from scipy.stats import chi2, ks_2samp
 from priorfit.baselines import CollapsedBNN
 from priorfit.data import Classes, Real
 from priorfit.errors import InputError
+from priorfit.predictor import predict
 from priorfit.priors import ArchitecturePrior, BayesianNetwork
 from priorfit.priors.bayesian_network import LARGE, SMALL
 from priorfit.seeding import seeded
@@ -42,7 +43,7 @@ def test_the_difference_of_the_logits_is_a_line_with_a_random_prior_variance(pri
 @pytest.mark.parametrize(("prior", "num_context"), [(SMALL, 0), (SMALL, 4), (LARGE, 0), (LARGE, 3)])
 def test_it_agrees_with_networks_drawn_from_the_prior_and_weighted(prior, num_context):
     batch = tasks(prior, 1, num_context, num_queries=6)
-    predicted = CollapsedBNN(prior, num_samples=4096).condition(batch.context_x, batch.context_y).predict(batch.query_x)
+    predicted = predict(CollapsedBNN(prior, num_samples=4096), batch)
     with seeded(1):
         x = torch.cat([batch.context_x, batch.query_x], dim=1)[0]
         drawn = torch.cat([logits(prior, x, 20_000) for _ in range(5)])  # (networks, points)
@@ -51,7 +52,7 @@ def test_it_agrees_with_networks_drawn_from_the_prior_and_weighted(prior, num_co
     probabilities = drawn[:, num_context:].sigmoid()
     average = (weights * probabilities).sum(0) / weights.sum()
     error = (weights * (probabilities - average)).square().sum(0).sqrt() / weights.sum()
-    assert ((predicted.probs[0] - average).abs() < 4 * error + 0.004).all()
+    assert ((predicted.probs[0, :, 1] - average).abs() < 4 * error + 0.004).all()
 
 
 def test_one_feature_agrees_with_quadrature():
@@ -62,14 +63,14 @@ def test_one_feature_agrees_with_quadrature():
     slope = (-grid.square() / (2 * s)).exp() / s.sqrt()  # (nodes of s, grid)
     offset = (-grid.square() / (2 * (s + 2))).exp() / (s + 2).sqrt()
     density = slope.T @ offset  # (w, b)
-    ppd = CollapsedBNN(prior).condition(batch.context_x, batch.context_y).predict(batch.query_x)
+    ppd = predict(CollapsedBNN(prior), batch)
     for i in range(3):
         posterior = density.clone()
         for x, y in zip(batch.context_x[i, :, 0], batch.context_y[i], strict=True):
             posterior *= ((2 * y - 1) * (grid[:, None] * x + grid)).sigmoid()
         posterior /= posterior.sum()
         exact = torch.stack([(posterior * (grid[:, None] * x + grid).sigmoid()).sum() for x in batch.query_x[i, :, 0]])
-        torch.testing.assert_close(ppd.probs[i], exact, rtol=0, atol=0.003)
+        torch.testing.assert_close(ppd.probs[i, :, 1], exact, rtol=0, atol=0.003)
 
 
 @pytest.mark.parametrize("prior", [SMALL, LARGE], ids=["small", "large"])
@@ -90,7 +91,7 @@ def test_replicates_are_independent_answers_around_the_pooled_one():
     batch = tasks(SMALL, 2, 10)
     posterior = CollapsedBNN(SMALL, num_samples=1024).condition(batch.context_x, batch.context_y)
     each, pooled = posterior.replicates(batch.query_x).probs, posterior.predict(batch.query_x).probs
-    assert each.shape == (8, 2, 50)
+    assert each.shape == (8, 2, 50, 2)
     assert (each.std(0) > 0).all()
     torch.testing.assert_close(each.mean(0), pooled, rtol=0, atol=0.02)
 

@@ -4,6 +4,7 @@ import torch
 from priorfit.baselines import ExactBetaBernoulli, ExactGP, ExactLinear, exact
 from priorfit.baselines.exact import exact_or_none
 from priorfit.errors import InputError
+from priorfit.predictor import predict
 from priorfit.priors import (
     BayesianNetwork,
     BetaBernoulli,
@@ -64,9 +65,9 @@ def test_the_expected_target_has_the_mean_of_the_exact_predictive(prior):
     """Averaged over the latents, the density of the target is that of the exact predictive (here at n = 0)."""
     with seeded(0):
         batch = prior.sample(batch_size=20_000, num_points=1).split(0)
-    ppd = exact(prior).condition(batch.context_x, batch.context_y).predict(batch.query_x)
+    ppd = predict(exact(prior), batch)
     for point in (torch.tensor(0.0), torch.tensor(1.0)):
-        expected, exactly = batch.target.log_prob(point).exp(), ppd.log_prob(point).exp()
+        expected, exactly = batch.query_law.log_prob(point).exp(), ppd.log_prob(point).exp()
         difference = (expected - exactly).double()
         assert abs(float(difference.mean())) < 4.5 * float(difference.std()) / 20_000**0.5 + 1e-7
 
@@ -75,7 +76,7 @@ def test_the_expected_target_has_the_mean_of_the_exact_predictive(prior):
 def test_no_shifted_predictor_is_better_than_the_exact_one(prior):
     with seeded(1):
         batch = prior.sample(batch_size=3_000, num_points=6).split(5)
-    nll = -exact(prior).condition(batch.context_x, batch.context_y).predict(batch.query_x).log_prob(batch.query_y)
+    nll = -predict(exact(prior), batch).log_prob(batch.query_y)
     worse = exact(prior).condition(batch.context_x[:, :2], batch.context_y[:, :2])
     gap = -worse.predict(batch.query_x).log_prob(batch.query_y) - nll
     assert float(gap.mean()) > 2 * float(gap.std()) / 3_000**0.5

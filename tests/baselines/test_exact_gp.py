@@ -6,6 +6,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from priorfit.baselines.exact_gp import ExactGP
+from priorfit.predictor import predict
 from priorfit.priors.gaussian_process import GaussianProcess
 from priorfit.seeding import seeded
 
@@ -25,7 +26,7 @@ def test_the_predictive_equals_scikit_learns(kernel):
     reference = GaussianProcessRegressor(ConstantKernel(1.7) * SHAPES[kernel], alpha=1e-3, optimizer=None)
     reference.fit(batch.context_x[0].numpy(), batch.context_y[0].numpy())
     mean, std = reference.predict(batch.query_x[0].numpy(), return_std=True)
-    ppd = ExactGP(gp).condition(batch.context_x, batch.context_y).predict(batch.query_x)
+    ppd = predict(ExactGP(gp), batch)
     torch.testing.assert_close(ppd.mean[0], torch.from_numpy(mean), rtol=0, atol=1e-8)
     torch.testing.assert_close(ppd.variance[0], torch.from_numpy(std**2 + 1e-3), rtol=0, atol=1e-8)
 
@@ -52,7 +53,7 @@ def test_the_predictive_equals_gpytorchs(kernel, nu):
     reference = Reference(batch.context_x[0], batch.context_y[0], likelihood).eval()
     with torch.no_grad(), gpytorch.settings.fast_computations(False, False, False):
         expected = likelihood.eval()(reference(batch.query_x[0]))
-    ppd = ExactGP(gp).condition(batch.context_x, batch.context_y).predict(batch.query_x)
+    ppd = predict(ExactGP(gp), batch)
     torch.testing.assert_close(ppd.mean[0], expected.mean, rtol=0, atol=1e-8)
     torch.testing.assert_close(ppd.variance[0], expected.variance, rtol=0, atol=1e-8)
 
@@ -61,9 +62,9 @@ def test_the_predictive_equals_the_conditional_of_the_draw():
     gp = GaussianProcess(num_features=3, lengthscale=0.5, noise=1e-4)
     with seeded(1):
         batch = gp.draw(torch.rand(4, 30, 3, dtype=torch.float64)).split(17)
-    ppd = ExactGP(gp).condition(batch.context_x, batch.context_y).predict(batch.query_x)
-    torch.testing.assert_close(ppd.mean, batch.target.mean, rtol=0, atol=1e-8)
-    torch.testing.assert_close(ppd.stddev, batch.target.stddev, rtol=0, atol=1e-8)
+    ppd = predict(ExactGP(gp), batch)
+    torch.testing.assert_close(ppd.mean, batch.query_law.mean, rtol=0, atol=1e-8)
+    torch.testing.assert_close(ppd.stddev, batch.query_law.stddev, rtol=0, atol=1e-8)
 
 
 def test_gradients_flow_to_queries_and_context():

@@ -3,6 +3,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, DotProduct
 
 from priorfit.baselines import ExactLinear
+from priorfit.predictor import predict
 from priorfit.priors import LinearRegression
 from priorfit.seeding import seeded
 
@@ -15,7 +16,7 @@ def test_the_predictive_equals_that_of_scikit_learns_gp_with_a_linear_kernel():
     reference = GaussianProcessRegressor(kernel, alpha=0.04, optimizer=None)
     reference.fit(batch.context_x[0].numpy(), batch.context_y[0].numpy())
     mean, std = reference.predict(batch.query_x[0].numpy(), return_std=True)
-    ppd = ExactLinear(prior).condition(batch.context_x, batch.context_y).predict(batch.query_x)
+    ppd = predict(ExactLinear(prior), batch)
     torch.testing.assert_close(ppd.mean[0], torch.from_numpy(mean), rtol=0, atol=1e-8)
     torch.testing.assert_close(ppd.variance[0], torch.from_numpy(std**2 + 0.04), rtol=0, atol=1e-8)
 

@@ -7,6 +7,7 @@ from priorfit.baselines.nuts_bnn import NutsBNN
 from priorfit.data import Classes
 from priorfit.errors import InputError
 from priorfit.metrics import divergence
+from priorfit.predictor import predict
 from priorfit.priors import BayesianNetwork
 from priorfit.priors.bayesian_network import SMALL
 from priorfit.seeding import seeded
@@ -23,7 +24,7 @@ def test_it_is_the_truth_where_the_truth_is_known():
     batch = tasks(2)
     nuts = NutsBNN(TINY, num_samples=100, num_warmup=100, num_chains=4)
     posterior = long_run(nuts, batch, lengths=(200, 2_000), most_r_hat=1.01)
-    truth = CollapsedBNN(TINY, 2_048).condition(batch.context_x, batch.context_y).predict(batch.query_x)
+    truth = predict(CollapsedBNN(TINY, 2_048), batch)
     assert divergence(truth, posterior.predict(batch.query_x)).mean() < 0.001
     for index, chains in enumerate(posterior.chains):
         assert chains.samples.shape[0] == 4
@@ -36,7 +37,7 @@ def test_it_is_as_long_as_the_chains_need_to_agree_and_no_longer(most_r_hat: flo
     nuts = NutsBNN(TINY, num_samples=1, num_warmup=2, backend="pyro")
     posterior = long_run(nuts, tasks(2), lengths=(4, 6), most_r_hat=most_r_hat)
     assert [chains.samples.shape[1] for chains in posterior.chains] == [length, length]
-    assert posterior.predict(tasks(2).query_x).probs.shape == (2, 10)
+    assert posterior.predict(tasks(2).query_x).probs.shape == (2, 10, 2)
 
 
 def test_each_dataset_is_judged_by_its_own_queries(monkeypatch: pytest.MonkeyPatch):

@@ -23,6 +23,7 @@ WITHOUT_BOTORCH = """
 import sys
 sys.modules["botorch"] = None
 import priorfit.baselines, priorfit.errors
+from priorfit.predictor import predict
 try:
     priorfit.baselines.MLE2GP
 except priorfit.errors.MissingExtraError as error:
@@ -161,8 +162,8 @@ def test_pinned_hyper_priors_give_the_exact_process():
     laws = {"lengthscale_prior": Gamma(4e6, 1e7), "outputscale_prior": Gamma(2e6, 1e6), "noise_prior": Gamma(1e6, 1e7)}
     pinned = HyperGaussianProcess(num_features=2, kernel="matern32", **laws)
     batch = tasks(fixed, 3, 8)
-    density = MLE2GP(pinned).condition(batch.context_x, batch.context_y).predict(batch.query_x).log_prob(batch.query_y)
-    exactly = ExactGP(fixed).condition(batch.context_x, batch.context_y).predict(batch.query_x).log_prob(batch.query_y)
+    density = predict(MLE2GP(pinned), batch).log_prob(batch.query_y)
+    exactly = predict(ExactGP(fixed), batch).log_prob(batch.query_y)
     torch.testing.assert_close(density, exactly, rtol=0, atol=1e-4)
 
 

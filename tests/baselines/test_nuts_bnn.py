@@ -66,7 +66,7 @@ def test_a_network_without_hidden_layer_agrees_with_linear_regression(backend, n
     batch = tasks(LINE, 1, num_context)
     exact = exact_line(batch)
     predictor = NutsBNN(LINE, num_samples, num_warmup=min(100, num_samples), backend=backend)
-    ppd = predictor.condition(batch.context_x, batch.context_y).predict(batch.query_x)
+    ppd = predict(predictor, batch)
     spread = (exact.variance - LINE.noise).sqrt()  # of the line itself
     assert ((ppd.mean - exact.mean).abs() < error * spread).all()
     torch.testing.assert_close((ppd.variance - LINE.noise).sqrt(), spread, rtol=error, atol=0)
@@ -75,7 +75,7 @@ def test_a_network_without_hidden_layer_agrees_with_linear_regression(backend, n
 def test_three_classes_and_an_activation_agree_with_networks_drawn_from_the_prior_and_weighted():
     prior = replace(TINY, activation="tanh", outcome=Classes(3))
     batch = tasks(prior, 1, 4, num_queries=5)
-    ppd = nuts(1000, prior).condition(batch.context_x, batch.context_y).predict(batch.query_x)
+    ppd = predict(nuts(1000, prior), batch)
     with seeded(1):
         points = torch.cat([batch.context_x, batch.query_x], dim=1).expand(20_000, -1, -1)
         probs = prior.draw(points).conditional(0).probs  # (networks, points, classes)
@@ -212,6 +212,7 @@ WITHOUT = """
 import sys
 sys.modules[sys.argv[1]] = None
 import priorfit.baselines, priorfit.errors
+from priorfit.predictor import predict
 try:
     priorfit.baselines.NutsBNN
 except priorfit.errors.MissingExtraError as error:

@@ -56,7 +56,7 @@ def test_it_learns_to_classify_with_the_settings_of_the_papers_grid():
     y = (x[..., 0] + x[..., 1] > 0).float()
     predictor = SviBNN(prior, num_steps=400, num_samples=400, learning_rate=0.001)
     ppd = predictor.condition(x[:, :100], y[:, :100]).predict(x[:, 100:])
-    assert float(((ppd.probs > 0.5) == (y[:, 100:] > 0.5)).float().mean()) > 0.9
+    assert float(((ppd.probs[..., 1] > 0.5) == (y[:, 100:] > 0.5)).float().mean()) > 0.9
 
 
 def test_predictions_are_averaged_over_as_many_draws_of_the_guide_as_there_are_steps():

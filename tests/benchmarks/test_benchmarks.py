@@ -47,7 +47,7 @@ def test_the_benchmark_of_drawing_runs_and_prints_an_interval(
     """With networks and blocks that are smaller than those of its quick form, which trains a network of width 256."""
     import prior_sampling  # pyright: ignore[reportMissingImports]
 
-    monkeypatch.setattr(prior_sampling, "WIDE", NetworkSettings(width=32, layers=1, heads=2, feedforward=32))
+    monkeypatch.setattr(prior_sampling, "WIDE", NetworkSettings(width=32, layers=1, attention_heads=2, feedforward=32))
     monkeypatch.setattr(prior_sampling, "BLOCK", 3)
     monkeypatch.setattr(prior_sampling, "priors", lambda: {"linear": (LinearRegression(num_features=2), 20)})
     monkeypatch.setattr(sys, "argv", ["prior_sampling", "--threads=1", "--repetitions=2"])

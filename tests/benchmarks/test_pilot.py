@@ -79,7 +79,9 @@ def test_a_pilot_with_few_datasets_says_that_they_are_too_few(
 
 def test_a_pilot_is_judged_as_metrics_judges(pilot_tasks: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     task = pilot_tasks.TASKS["quickstart"]
-    settings = NetworkSettings(width=16, layers=1, heads=2, feedforward=16, head=RiemannHead(num_buckets=20))
+    settings = NetworkSettings(
+        width=16, layers=1, attention_heads=2, feedforward=16, output=RiemannHead(num_buckets=20)
+    )
     model = fit(task.prior, num_points=24, steps=2, network=settings, progress=False)
     monkeypatch.setattr(pilot_tasks, "AT_ONCE", 7)
     found = pilot_tasks.judged(model, task, num_datasets=20)

@@ -91,7 +91,7 @@ def test_models_tells_what_a_model_was_trained_for(
     card = ModelCard(
         prior={"type": "Waves"}, trained_context=(0, 9), training={"datasets": 1000, "started_from": before}
     )
-    settings = NetworkSettings(width=16, layers=1, heads=2, feedforward=16)
+    settings = NetworkSettings(width=16, layers=1, attention_heads=2, feedforward=16)
     PFN(settings, Problem(3, Classes(2)), card).save(tmp_path / "waves-3d")
     monkeypatch.setattr("priorfit.zoo.catalogue.FOLDER", tmp_path)
     assert exit_code(monkeypatch, "models") == 0

@@ -11,7 +11,7 @@ from priorfit.cli.main import run
 from priorfit.data import Classes, Real
 from priorfit.network import PFN, ModelCard, NetworkSettings, Problem
 
-SMALL = NetworkSettings(width=16, layers=1, heads=2, feedforward=16)
+SMALL = NetworkSettings(width=16, layers=1, attention_heads=2, feedforward=16)
 DATA = "x,y\n0.1,1\n0.3,\n0.5,-1\n0.7,\n"
 
 

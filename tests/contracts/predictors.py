@@ -1,11 +1,12 @@
 """Every predictor with a prior whose datasets it can answer: a new one is a new line here."""
 
+from dataclasses import dataclass
+
 import torch
 from baselines.tabular.methods import METHODS
 
 from priorfit.baselines import (
     MLE2GP,
-    AttentiveNeuralProcess,
     CollapsedBNN,
     ExactBetaBernoulli,
     ExactGP,
@@ -17,8 +18,18 @@ from priorfit.baselines import (
     SviBNN,
     exact,
 )
-from priorfit.data import Classes, Real
-from priorfit.network import PFN, Model, NetworkSettings, Problem, Regression
+from priorfit.data import Classes, Datasets
+from priorfit.network import (
+    ClassSolver,
+    Harmonics,
+    LatentSolver,
+    LinearSolver,
+    Model,
+    ModelSettings,
+    NetworkSettings,
+    Problem,
+    SolverSettings,
+)
 from priorfit.priors import (
     BayesianNetwork,
     BetaBernoulli,
@@ -26,6 +37,8 @@ from priorfit.priors import (
     HyperGaussianProcess,
     LinearRegression,
     Mixture,
+    Prior,
+    UniformInputs,
 )
 from priorfit.priors.bayesian_network import SMALL
 from priorfit.seeding import seeded
@@ -35,25 +48,59 @@ LINEAR = LinearRegression(num_features=3)
 MIXTURE = Mixture([GP, GaussianProcess(num_features=2, lengthscale=2.0, noise=0.1)], weights=[0.3, 0.7])
 COINS = BetaBernoulli(alpha=2.0, beta=1.0)
 HYPER_GP = HyperGaussianProcess(num_features=2)
+
+
+@dataclass(frozen=True)
+class Bands(Prior):
+    """Three classes: the thirds of the first feature, in a random order of each dataset."""
+
+    num_features: int = 2
+    inputs: UniformInputs = UniformInputs()
+    outcome: Classes = Classes(3)
+
+    def draw(self, x: torch.Tensor) -> Datasets:
+        order = torch.rand(*x.shape[:-2], 3).argsort(-1)
+        return Datasets(x, order.gather(-1, (3 * x[..., 0]).long().clamp_max(2)).to(x.dtype))
+
+
 NETWORK = BayesianNetwork(num_features=1, hidden=(2,), activation="tanh", outcome=Classes(2))
 
 
-def shaken(kind: type[PFN] | type[AttentiveNeuralProcess], settings: object) -> Model:
+BANDS = Bands()
+
+
+def shaken(settings: ModelSettings, prior: Prior = GP) -> Model:
     """A network of random weights: the contract asks nothing of what it has learned."""
     with seeded(0):
-        network = kind(settings, Problem(2, Real(), (0.0, 1.0)), target_sample=GP.sample(100, 20).y)
-        for weight in network.parameters():
-            weight.data.add_(0.2 * torch.randn_like(weight))
-    return network.finished()
+        problem = Problem(prior.num_features, prior.outcome, prior.inputs.range)
+        network = settings.build(problem, target_sample=prior.sample(100, 20).y)
+        for name, weight in network.named_parameters():
+            size = 0.03 if name.startswith("solver.") else 0.2  # a solver's are logarithms
+            weight.data.add_(size * torch.randn_like(weight))
+    return network.frozen()
+
+
+def with_solver(solver: SolverSettings, layers: int, prior: Prior) -> tuple[Model, Prior]:
+    """A network with a solver, and the prior whose datasets it can answer."""
+    return shaken(NetworkSettings(width=16, layers=layers, attention_heads=2, solver=solver), prior), prior
+
+
+SOLVERS = {
+    "linear solver": (LinearSolver(8, 2, 16), GP),
+    "linear solver without a hidden layer": (LinearSolver(8, 1, 0), GP),
+    "linear solver of labels": (LinearSolver(4, 2, 16), NETWORK),
+    "latent solver": (LatentSolver(Harmonics(3), 2, 5, 4), GP),
+    "class solver of two": (ClassSolver(4, 2, 16), NETWORK),
+    "class solver of three": (ClassSolver(4, 1, 0), BANDS),
+}
 
 
 PREDICTORS = {
-    "pfn": (shaken(PFN, NetworkSettings(width=16, layers=2, heads=2)), GP),
-    "pfn with regression": (
-        shaken(PFN, NetworkSettings(width=16, layers=2, heads=2, regression=Regression(8, 2, 16))),
-        GP,
-    ),
-    "attentive_neural_process": (shaken(AttentiveNeuralProcess, NeuralProcessSettings(width=16)), GP),
+    "pfn": (shaken(NetworkSettings(width=16, layers=2, attention_heads=2)), GP),
+    "pfn of classes": (shaken(NetworkSettings(width=16, layers=2, attention_heads=2), BANDS), BANDS),
+    **{f"pfn, {name}": with_solver(solver, 2, prior) for name, (solver, prior) in SOLVERS.items()},
+    **{f"pfn, {name} alone": with_solver(solver, 0, prior) for name, (solver, prior) in SOLVERS.items()},
+    "attentive_neural_process": (shaken(NeuralProcessSettings(width=16)), GP),
     "exact_gp": (ExactGP(GP), GP),
     "exact_linear": (ExactLinear(LINEAR), LINEAR),
     "exact_mixture": (exact(MIXTURE), MIXTURE),

@@ -2,15 +2,20 @@
 
 import pytest
 import torch
-from contracts.heads import HEADS
-from torch.distributions import Categorical, Normal
+from contracts.heads import GUIDED, HEADS, ITSELF, ONE, SOME, TWO
+from torch.distributions import Categorical, Distribution, Normal
 
 from priorfit.data import Classes, Outcome, Real
+from priorfit.distributions import affine
 from priorfit.errors import InputError
-from priorfit.network.heads import Head, HeadSettings
+from priorfit.network import CorrectedMixtureHead, NormalHead, NormalMixtureHead, SigmoidHead
+from priorfit.network.heads.head import Head, HeadSettings
 from priorfit.seeding import seeded
 
 every_head = pytest.mark.parametrize(("settings", "outcome"), HEADS.values(), ids=HEADS.keys())
+
+
+every_guide = pytest.mark.parametrize("case", GUIDED)
 
 
 def built(settings: HeadSettings, outcome: Outcome) -> Head:
@@ -79,3 +84,78 @@ def test_the_other_outcome_is_refused(settings, outcome):
     other = Real() if isinstance(outcome, Classes) else Classes(2)
     with pytest.raises(InputError, match="Use "):
         settings.build(other, None)
+
+
+def correction(case: str, size: float) -> Distribution:
+    """The guess of a case as its head corrects it by random numbers of some size."""
+    settings, outcome, guess = GUIDED[case]
+    head = built(settings, outcome).double()
+    with seeded(5):
+        parameters = size * torch.randn(3, 7, head.num_parameters, dtype=torch.float64)
+    return head(parameters, guess)
+
+
+@pytest.mark.parametrize("case", ITSELF)
+def test_where_the_network_adds_nothing_a_guess_stays_as_it_is(case: str):
+    outcome, guess, corrected = GUIDED[case][1], GUIDED[case][2], correction(case, 0.0)
+    assert corrected.batch_shape == (3, 7)
+    y = targets_of(outcome, (50, 3, 7))
+    y = y if isinstance(outcome, Classes) else guess.mean + 3 * guess.stddev * y
+    torch.testing.assert_close(corrected.log_prob(y), guess.log_prob(y))
+
+
+@every_guide
+def test_a_corrected_guess_has_mass_one(case: str):
+    corrected, guess = correction(case, 1.0), GUIDED[case][2]
+    if isinstance(corrected, Categorical):
+        torch.testing.assert_close(corrected.probs.sum(-1), torch.ones(3, 7, dtype=torch.float64))
+        return
+    unit = torch.linspace(-60, 60, 200_001, dtype=torch.float64)[:, None, None]
+    grid = guess.mean + guess.stddev * unit
+    mass = torch.trapezoid(corrected.log_prob(grid).exp(), grid, dim=0)
+    torch.testing.assert_close(mass, torch.ones_like(mass), atol=2e-3, rtol=0)
+
+
+@every_guide
+def test_a_correction_moves_with_its_guess(case: str):
+    """Of reals, the head's own numbers are in units of the guess; of classes, they are added to its log odds."""
+    settings, outcome, guess = GUIDED[case]
+    head = built(settings, outcome).double()
+    with seeded(6):
+        parameters = torch.randn(3, 7, head.num_parameters, dtype=torch.float64)
+    corrected = head(parameters, guess)
+    if isinstance(corrected, Categorical):
+        added = corrected.logits - guess.logits
+        own = head(parameters).logits
+        torch.testing.assert_close(added - added[..., :1], own - own[..., :1])
+        return
+    moved = head(parameters, affine(guess, torch.tensor(3.0).double(), torch.tensor(-2.0).double()))
+    torch.testing.assert_close(moved.mean, 3 * corrected.mean - 2)
+    torch.testing.assert_close(moved.stddev, 3 * corrected.stddev)
+
+
+@pytest.mark.parametrize("head", [NormalHead(), NormalMixtureHead(3)])
+def test_a_mixture_is_corrected_by_its_mean_and_deviation_where_a_head_has_no_components_for_it(head: HeadSettings):
+    one = built(head, Real()).double()
+    corrected = one(torch.zeros(3, 7, one.num_parameters, dtype=torch.float64), SOME)
+    torch.testing.assert_close(corrected.mean, SOME.mean)
+    torch.testing.assert_close(corrected.stddev, SOME.stddev)
+
+
+def test_a_guess_of_another_kind_is_refused():
+    with pytest.raises(
+        InputError, match="CorrectedMixtureHead corrects a NormalMixture.*Give the network a LatentSolver"
+    ):
+        built(CorrectedMixtureHead(4), Real())(torch.zeros(3, 7, 12), ONE)
+    with pytest.raises(InputError, match="expected a distribution over classes"):
+        built(SigmoidHead(), Classes(2))(torch.zeros(3, 7, 1), ONE)
+    assert built(SigmoidHead(), Classes(2))(torch.zeros(3, 7, 1), TWO).probs.shape == (3, 7, 2)
+
+
+@pytest.mark.parametrize("name", ["sigmoid", "softmax"])
+def test_classes_are_always_a_categorical(name: str):
+    settings, outcome = HEADS[name]
+    head = built(settings, outcome)
+    ppd = head(torch.randn(3, 7, head.num_parameters))
+    assert isinstance(ppd, Categorical) and isinstance(outcome, Classes)
+    assert ppd.probs.shape == (3, 7, outcome.count)

@@ -93,16 +93,16 @@ def test_points_are_exchangeable(prior):
 def test_the_conditional_is_the_law_of_the_targets(prior, num_context):
     with seeded(6, num_context):
         batch = prior.sample(batch_size=3_000, num_points=8).split(num_context)
-    if batch.target is None:
+    if batch.query_law is None:
         pytest.skip("it offers none")
-    assert batch.target.batch_shape == batch.query_y.shape
+    assert batch.query_law.batch_shape == batch.query_y.shape
     y = batch.query_y[:, -1].double()  # one target a dataset, so that they are independent
     if isinstance(prior.outcome, Real):
-        assert isinstance(batch.target, Normal)
-        check_normal(y, batch.target.loc[:, -1].double(), batch.target.scale[:, -1].double())
+        assert isinstance(batch.query_law, Normal)
+        check_normal(y, batch.query_law.loc[:, -1].double(), batch.query_law.scale[:, -1].double())
     else:
-        assert isinstance(batch.target, Categorical)
-        check_categorical(y, batch.target.probs[:, -1].double())
+        assert isinstance(batch.query_law, Categorical)
+        check_categorical(y, batch.query_law.probs[:, -1].double())
 
 
 def check_normal(y, mean, scale):

@@ -67,7 +67,7 @@ def test_the_window_holds_what_the_prior_draws() -> None:
 
 
 def test_a_model_trained_without_bounds_of_x_gets_a_window() -> None:
-    model = PFN(TINY_NETWORK, Problem(1, Real(), None)).finished()
+    model = PFN(TINY_NETWORK, Problem(1, Real(), None)).frozen()
     assert subject_of("some", model).x_range == (-3.0, 3.0)
 
 
@@ -94,5 +94,5 @@ def test_the_prior_is_told_in_one_line() -> None:
         "HyperGaussianProcess: kernel matern52, lengthscale Gamma(3, 6), outputscale Gamma(2, 0.15), "
         "noise Gamma(0.0001, 1), noise floor 1e-06"
     )
-    untold = PFN(TINY_NETWORK, Problem(1, Real(), (0.0, 1.0))).finished()
+    untold = PFN(TINY_NETWORK, Problem(1, Real(), (0.0, 1.0))).frozen()
     assert subject_of("untold", untold).prior_words == "a prior that its card does not tell"

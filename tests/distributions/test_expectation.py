@@ -1,9 +1,10 @@
 import pytest
 import torch
 from contracts.distributions import CASES, REACH, integral
-from torch.distributions import Bernoulli, Categorical, Laplace, Normal
+from torch.distributions import Categorical, Laplace, Normal
 
 from priorfit.distributions import BoundedRiemann, NormalMixture, UnboundedRiemann, best_fit, expected_log_prob
+from priorfit.distributions.class_probabilities import two_classes
 from priorfit.errors import InputError, ShapeError
 from priorfit.seeding import seeded
 
@@ -169,16 +170,14 @@ def test_classes_are_summed_over():
     probs = torch.tensor([[0.2, 0.8], [1.0, 0.0]])
     prediction = torch.tensor([[0.4, 0.6], [1.0, 0.0]])
     exact = torch.tensor([0.2, 0.8]) @ torch.tensor([0.4, 0.6]).log()
-    for ppd in (Categorical(prediction), Bernoulli(prediction[:, 1])):
-        for target in (Categorical(probs), Bernoulli(probs[:, 1])):
-            expected = expected_log_prob(ppd, target)
-            torch.testing.assert_close(expected, torch.tensor([exact.item(), 0.0]), rtol=1e-5, atol=1e-6)
+    expected = expected_log_prob(Categorical(prediction), Categorical(probs))
+    torch.testing.assert_close(expected, torch.tensor([exact.item(), 0.0]), rtol=1e-5, atol=1e-6)
 
 
-def test_a_bernoulli_of_extreme_logits_keeps_finite_gradients():
+def test_two_classes_of_extreme_log_odds_keeps_finite_gradients():
     logits = torch.tensor([-200.0, 200.0], requires_grad=True)
     target = Categorical(torch.tensor([[0.5, 0.5], [0.5, 0.5]]))
-    expected = expected_log_prob(Bernoulli(logits=logits), target)
+    expected = expected_log_prob(two_classes(logits), target)
     torch.testing.assert_close(expected, torch.tensor([-100.0, -100.0]))
     expected.sum().backward()
     torch.testing.assert_close(logits.grad, torch.tensor([0.5, -0.5]))
@@ -186,9 +185,9 @@ def test_a_bernoulli_of_extreme_logits_keeps_finite_gradients():
 
 def test_targets_that_are_no_classes_or_too_many_are_refused():
     with pytest.raises(ShapeError, match="the 2 classes of the prediction; got 3"):
-        expected_log_prob(Bernoulli(0.5), Categorical(torch.ones(3)))
+        expected_log_prob(Categorical(torch.ones(2)), Categorical(torch.ones(3)))
     with pytest.raises(InputError, match="a distribution over classes"):
-        expected_log_prob(Bernoulli(0.5), Normal(0.0, 1.0))
+        expected_log_prob(Categorical(torch.ones(2)), Normal(0.0, 1.0))
 
 
 def test_no_other_buckets_are_closer_than_the_best_fit():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from torch.distributions import Bernoulli, Categorical, Normal
+from torch.distributions import Categorical, Normal
 
 from priorfit.distributions import BoundedRiemann, NormalMixture, UnboundedRiemann, affine
 from priorfit.distributions.values import as_probability
@@ -171,14 +171,14 @@ def test_one_level_is_one():
         as_probability([0.1, 0.9])
 
 
-@pytest.mark.parametrize("ppd", [Categorical(torch.ones(4, 3)), Bernoulli(torch.full((4,), 0.5))])
+@pytest.mark.parametrize("ppd", [Categorical(torch.ones(4, 3)), Categorical(torch.ones(4, 2))])
 @pytest.mark.parametrize(
     "ask",
     [*(ask for name, ask in FUNCTIONS.items() if name != "pit"), interval, LEVEL_FUNCTIONS["bound"]],
     ids=[*(name for name in FUNCTIONS if name != "pit"), "interval", "bound"],
 )
 def test_metrics_of_reals_refuse_classes(ppd, ask):
-    with pytest.raises(InputError, match="expected a distribution of reals; got (Categorical|Bernoulli)"):
+    with pytest.raises(InputError, match="expected a distribution of reals; got Categorical"):
         ask(ppd, 0.5)
 
 

@@ -3,7 +3,7 @@ import pytest
 import torch
 from estimators.tiny_models import PADDED_LABELS, PADDED_QUARTERS, PADDED_REALS, UNIT_SQUARE, random_model
 from sklearn.multiclass import OneVsRestClassifier
-from torch.distributions import Bernoulli, Categorical
+from torch.distributions import Categorical
 
 from priorfit.distributions.class_probabilities import class_probs
 from priorfit.errors import InputError
@@ -73,9 +73,9 @@ def test_the_distribution_is_over_the_places_of_the_classes():
     x, y = table()
     classifier = PFNClassifier(random_model(PADDED_LABELS)).fit(x, np.take(["no", "yes"], y))
     ppd = classifier.predict_distribution(x)
-    assert isinstance(ppd, Bernoulli)
+    assert isinstance(ppd, Categorical)
     assert ppd.batch_shape == (24,)
-    np.testing.assert_array_equal(ppd.probs.numpy(), classifier.predict_proba(x)[:, 1])
+    np.testing.assert_array_equal(ppd.probs.numpy(), classifier.predict_proba(x))
 
 
 @pytest.mark.parametrize("prior", [PADDED_LABELS, PADDED_QUARTERS], ids=["two", "four"])

@@ -57,7 +57,7 @@ def trained(model: PFN) -> PFN:
         num_points=64,
         budget=Budget(steps=200 if model is REALS else 100),
         units="free",
-        network=NetworkSettings(width=32, layers=2, heads=2, feedforward=64),
+        network=NetworkSettings(width=32, layers=2, attention_heads=2, feedforward=64),
         data=DataSettings(batch_size=16),
         optimiser=OptimiserSettings(learning_rate=3e-3),
     )

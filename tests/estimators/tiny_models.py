@@ -8,13 +8,13 @@ import torch
 from priorfit.data import Classes
 from priorfit.description import describe
 from priorfit.network import PFN, ModelCard, NetworkSettings, Problem
-from priorfit.network.heads import HeadSettings
+from priorfit.network.heads.head import HeadSettings
 from priorfit.network.problem import columns_of, fewest_features
 from priorfit.priors import Binarized, GaussianProcess, NormalInputs, PaddedFeatures, Prior, Standardized, UniformInputs
 from priorfit.priors.function import prior
 from priorfit.seeding import seeded
 
-TINY = NetworkSettings(width=16, layers=2, heads=2, feedforward=16)
+TINY = NetworkSettings(width=16, layers=2, attention_heads=2, feedforward=16)
 GP = GaussianProcess(num_features=6, lengthscale=2.0, noise=0.05, inputs=NormalInputs())
 PADDED_REALS = PaddedFeatures(Standardized(GP), max_features=6)
 PADDED_LABELS = PaddedFeatures(Binarized(GP), max_features=6)
@@ -49,8 +49,8 @@ def random_model(
     )
     card = ModelCard(name="random", prior=description, trained_context=trained_context)
     with seeded(0):
-        model = PFN(replace(TINY, head=head), problem, card, target_sample=prior.sample(64, 20).y)
+        model = PFN(replace(TINY, output=head), problem, card, target_sample=prior.sample(64, 20).y)
         with torch.no_grad():
             for weight in model.parameters():
                 weight.add_(0.3 * torch.randn_like(weight))
-    return model.finished()
+    return model.frozen()

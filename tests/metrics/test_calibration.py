@@ -2,8 +2,9 @@ import pytest
 import torch
 from contracts.distributions import CASES
 from scipy.stats import kstest
-from torch.distributions import Bernoulli, Categorical, Normal
+from torch.distributions import Categorical, Normal
 
+from priorfit.distributions.class_probabilities import two_classes
 from priorfit.errors import InputError
 from priorfit.metrics import coverage, expected_calibration_error, pit
 from priorfit.seeding import seeded
@@ -16,10 +17,10 @@ LEVELS = torch.tensor([0.1, 0.5, 0.9, 0.99])
     [
         CASES["unbounded_batch"].distribution(),
         Normal(torch.randn(4), 2.0),
-        Bernoulli(torch.tensor([0.1, 0.5, 0.97])),
+        two_classes(torch.tensor([0.1, 0.5, 0.97]).logit()),
         Categorical(torch.tensor([[0.1, 0.2, 0.7], [0.0, 0.5, 0.5]])),
     ],
-    ids=["riemann", "normal", "bernoulli", "categorical"],
+    ids=["riemann", "normal", "two classes", "three classes"],
 )
 def test_a_right_prediction_has_uniform_pit_and_covers_its_levels(ppd):
     with seeded(0):
@@ -47,7 +48,7 @@ def test_right_class_probabilities_have_almost_no_calibration_error():
 
 
 def test_sure_and_wrong_is_an_error_of_one():
-    assert expected_calibration_error(Bernoulli(torch.ones(4)), torch.zeros(4)) == 1
+    assert expected_calibration_error(Categorical(torch.tensor([[0.0, 1.0]] * 4)), torch.zeros(4)) == 1
 
 
 def test_reals_have_no_calibration_error_of_classes():

@@ -16,11 +16,11 @@ from torch import nn
 import priorfit as pf
 from priorfit.baselines import AttentiveNeuralProcess, NeuralProcessSettings
 from priorfit.errors import CheckpointError
-from priorfit.network import PFN, LatentRegression, ModelCard, NetworkSettings, Problem, Regression, load_pfn
-from priorfit.network.loading import Allowance, TooLarge
+from priorfit.network import PFN, LatentSolver, LinearSolver, ModelCard, NetworkSettings, Problem, load_pfn
+from priorfit.network.allowance import Allowance, TooLarge
 from priorfit.zoo import load, names
 
-SETTINGS = NetworkSettings(width=16, layers=2, heads=2, feedforward=16, regression=Regression(8, 2, 16))
+SETTINGS = NetworkSettings(width=16, layers=2, attention_heads=2, feedforward=16, solver=LinearSolver(8, 2, 16))
 SOON = 10.0
 """Seconds; most take milliseconds, a machine under load some hundred times as long."""
 
@@ -62,27 +62,27 @@ NETWORK = {
     "width": 60_000,
     "layers": 20_000,
     "feedforward": 10**15,
-    "heads": 3,
+    "attention_heads": 3,
     "loops": 0,
     "width as text": ("width", "16"),
     "width as float": ("width", 16.0),
     "width as nan": ("width", float("nan")),
     "absurd width": ("width", 10**30),
-    "features": ("regression", {"type": "Regression", "features": 10**8, "heads": 2, "hidden": 16}),
-    "many heads": ("regression", {"type": "Regression", "features": 8, "heads": 10**12, "hidden": 16}),
+    "features": ("solver", {"type": "LinearSolver", "features": 10**8, "components": 2, "hidden": 16}),
+    "many heads": ("solver", {"type": "LinearSolver", "features": 8, "components": 10**12, "hidden": 16}),
     "polynomials": ("encoder", {"type": "PolynomialEncoder", "degree": 10**9}),
-    "harmonics": ("regression", {"type": "LatentRegression", "basis": {"type": "Harmonics", "order": 10**9}}),
-    "latents": ("regression", {"type": "LatentRegression", "latents": 10**9}),
-    "places": ("regression", {"type": "LatentRegression", "places": 10**12}),
+    "harmonics": ("solver", {"type": "LatentSolver", "basis": {"type": "Harmonics", "order": 10**9}}),
+    "latents": ("solver", {"type": "LatentSolver", "latents": 10**9}),
+    "anchors": ("solver", {"type": "LatentSolver", "anchors": 10**12}),
     "frequencies": ("encoder", {"type": "FourierEncoder", "num_frequencies": 10**12}),
-    "buckets": ("head", {"type": "RiemannHead", "num_buckets": 10**12}),
-    "components": ("head", {"type": "NormalMixtureHead", "components": 10**12}),
-    "no components": ("head", {"type": "NormalMixtureHead", "components": -5}),
-    "another head": ("head", {"type": "NormalHead"}),
-    "a head for classes": ("head", {"type": "SoftmaxHead"}),
-    "an unknown part": ("head", {"type": "os.system"}),
-    "a part of a type that is a list": ("head", {"type": ["NormalHead"]}),
-    "a part as text": ("head", "NormalHead"),
+    "buckets": ("output", {"type": "RiemannHead", "num_buckets": 10**12}),
+    "components": ("output", {"type": "NormalMixtureHead", "components": 10**12}),
+    "no components": ("output", {"type": "NormalMixtureHead", "components": -5}),
+    "another head": ("output", {"type": "NormalHead"}),
+    "a head for classes": ("output", {"type": "SoftmaxHead"}),
+    "an unknown part": ("output", {"type": "os.system"}),
+    "a part of a type that is a list": ("output", {"type": ["NormalHead"]}),
+    "a part as text": ("output", "NormalHead"),
     "an unknown setting": ("depth", 5),
 }
 PROBLEM = {
@@ -162,8 +162,8 @@ def nested_encoder(folder: Path) -> None:
     """Not too deep for JSON, but for whoever builds it."""
     deep: dict[str, Any] = {"type": "FourierEncoder"}
     for _ in range(300):
-        deep = {"type": "LatentRegression", "basis": deep}
-    edit(folder, "network", "regression", value=deep)
+        deep = {"type": "LatentSolver", "basis": deep}
+    edit(folder, "network", "solver", value=deep)
 
 
 FILES: dict[str, Callable[[Path], None]] = {
@@ -228,7 +228,7 @@ def test_the_released_models_allocate_about_as_much_as_their_files_hold():
 
 
 def test_latent_regression_loads(tmp_path: Path):
-    settings = NetworkSettings(width=16, layers=1, heads=2, regression=LatentRegression())
+    settings = NetworkSettings(width=16, layers=1, attention_heads=2, solver=LatentSolver())
     PFN(settings, Problem(1, pf.Real(), (0.0, 1.0))).save(tmp_path / "model")
     assert load_pfn(tmp_path / "model").settings == settings
 

@@ -1,5 +1,3 @@
-import math
-
 import pytest
 import torch
 
@@ -10,52 +8,52 @@ from priorfit.network import (
     Columns,
     FourierEncoder,
     Harmonics,
-    LatentRegression,
+    LatentSolver,
     LinearEncoder,
+    LinearSolver,
     ModelCard,
     NetworkSettings,
     NormalHead,
     NormalMixtureHead,
     Problem,
-    Regression,
     RiemannHead,
 )
-from priorfit.network.attention import AttentionForm, ContextAttention
 from priorfit.priors import GaussianProcess
 from priorfit.seeding import seeded
 from priorfit.zoo import load
 
-SMALL = NetworkSettings(width=32, layers=3, heads=2, feedforward=48, head=RiemannHead(num_buckets=20))
+SMALL = NetworkSettings(width=32, layers=3, attention_heads=2, feedforward=48, output=RiemannHead(num_buckets=20))
 VARIANTS = {
     "sink": SMALL,
-    "self": NetworkSettings(width=32, layers=3, heads=2, feedforward=48, query_attention="self"),
-    "norms, log n, loops": NetworkSettings(
-        width=32, layers=2, heads=2, feedforward=48, qk_norm=True, query_scale="log-n", loops=2
+    "context units": NetworkSettings(width=32, layers=3, attention_heads=2, feedforward=48, target_scaling="context"),
+    "mixture": NetworkSettings(width=32, layers=2, attention_heads=4, feedforward=32, output=NormalMixtureHead(4)),
+    "normal": NetworkSettings(
+        width=32, layers=2, attention_heads=4, feedforward=32, output=NormalHead(), encoder=LinearEncoder()
     ),
-    "self, norms, log n": NetworkSettings(
-        width=32, layers=2, heads=2, feedforward=48, query_attention="self", qk_norm=True, query_scale="log-n"
+    "linear solver": NetworkSettings(
+        width=32, layers=2, attention_heads=2, feedforward=48, solver=LinearSolver(12, 2, 24)
     ),
-    "context units": NetworkSettings(width=32, layers=3, heads=2, feedforward=48, target_scaling="context"),
-    "mixture": NetworkSettings(width=32, layers=2, heads=4, feedforward=32, head=NormalMixtureHead(4)),
-    "normal": NetworkSettings(width=32, layers=2, heads=4, feedforward=32, head=NormalHead(), encoder=LinearEncoder()),
-    "regression": NetworkSettings(width=32, layers=2, heads=2, feedforward=48, regression=Regression(12, 2, 24)),
-    "regression, bars, context units": NetworkSettings(
+    "linear solver, bars, context units": NetworkSettings(
         width=32,
         layers=2,
-        heads=2,
+        attention_heads=2,
         feedforward=48,
-        head=RiemannHead(num_buckets=20),
+        output=RiemannHead(num_buckets=20),
         target_scaling="context",
-        regression=Regression(4, 3, 24),
+        solver=LinearSolver(4, 3, 24),
     ),
-    "regression alone": NetworkSettings(width=32, layers=0, regression=Regression(4, 3, 24)),
-    "latents alone": NetworkSettings(
-        width=32, layers=0, regression=LatentRegression(Harmonics(2), adapted=5, evidence=0.0)
+    "linear solver alone": NetworkSettings(width=32, layers=0, solver=LinearSolver(4, 3, 24)),
+    "latent solver alone": NetworkSettings(
+        width=32, layers=0, solver=LatentSolver(Harmonics(2), nodes=5, evidence_weight=0.0)
     ),
-    "latents": NetworkSettings(
-        width=32, layers=2, heads=2, feedforward=48, regression=LatentRegression(Harmonics(2), 1, 4, 7, evidence=0.0)
+    "latent solver": NetworkSettings(
+        width=32,
+        layers=2,
+        attention_heads=2,
+        feedforward=48,
+        solver=LatentSolver(Harmonics(2), 1, 4, 7, evidence_weight=0.0),
     ),
-    "positions": NetworkSettings(width=30, layers=2, heads=2, feedforward=48, positions="sinusoidal"),
+    "positions": NetworkSettings(width=30, layers=2, attention_heads=2, feedforward=48, positions="sinusoidal"),
 }
 
 
@@ -66,7 +64,7 @@ def shaken(settings: NetworkSettings, problem: Problem, card: ModelCard | None =
         with torch.no_grad():
             for weight in model.parameters():
                 weight.add_(0.2 * torch.randn_like(weight))
-    return model.double().finished()
+    return model.double().frozen()
 
 
 @pytest.fixture(params=VARIANTS.values(), ids=VARIANTS.keys())
@@ -134,7 +132,7 @@ def test_single_precision_agrees_with_double_in_chunks_and_batches(monkeypatch: 
 def test_a_conditioned_model_answers_as_a_full_pass_does(model: PFN):
     context_x, context_y, query_x = questions()
     units = model.scaling(context_y)
-    full = units.to_user(model.head(model(context_x, units.to_model(context_y), query_x)))
+    full = units.to_user(model(context_x, units.to_model(context_y), query_x)[0])
     cached = model.condition(context_x, context_y).predict(query_x)
     torch.testing.assert_close(cached.mean, full.mean)
     torch.testing.assert_close(cached.log_prob(query_x.sum(-1)), full.log_prob(query_x.sum(-1)))
@@ -286,41 +284,8 @@ def test_fourier_features_need_a_known_range():
 
 
 def test_a_width_that_heads_do_not_divide_is_refused():
-    with pytest.raises(InputError, match="width=30, heads=4"):
-        NetworkSettings(width=30, heads=4)
-
-
-def test_loops_go_through_the_same_layers_again():
-    once = NetworkSettings(width=32, layers=4, heads=2, feedforward=48)
-    twice = NetworkSettings(width=32, layers=2, heads=2, feedforward=48, loops=2)
-    looped, deep = (shaken(settings, Problem(2, Real(), (0.0, 1.0))) for settings in (twice, once))
-    weights = looped.state_dict()
-    copies = {name.replace(f".blocks.{i}.", f".blocks.{i + 2}."): weights[name] for name in weights for i in range(2)}
-    deep.load_state_dict(weights | copies)
-    torch.testing.assert_close(densities(looped, *questions()), densities(deep, *questions()), rtol=0, atol=1e-12)
-
-
-def test_attention_that_is_scaled_by_log_n_starts_as_plain_attention():
-    plain, scaled = (
-        PFN(NetworkSettings(width=32, layers=2, query_scale=scale), Problem(2, Real(), (0.0, 1.0))).double().finished()
-        for scale in ("fixed", "log-n")
-    )
-    slopes = {name: value for name, value in scaled.state_dict().items() if name.endswith("slope")}
-    scaled.load_state_dict(plain.state_dict() | slopes)
-    torch.testing.assert_close(densities(plain, *questions()), densities(scaled, *questions()))
-
-
-def test_the_log_of_the_context_size_sharpens_attention():
-    attention = ContextAttention(8, 2, AttentionForm(query_scale="log-n"))
-    slopes = attention.projections.query_scale.slope
-    with torch.no_grad():
-        slopes.copy_(torch.tensor([0.5, -0.25]).reshape(2, 1, 1))
-        attention.projections.output.weight.copy_(torch.eye(8))
-    tokens, context = torch.randn(3, 5, 8), torch.randn(3, 12, 8)
-    memory = attention.keys_values(context)
-    queries = attention.projections.query(tokens).unflatten(2, (2, 4)).transpose(1, 2) * (1 + slopes * math.log(13))
-    weights = (queries @ memory.keys.mT / 2).softmax(-1)
-    torch.testing.assert_close(attention(tokens, memory, 0), (weights @ memory.values).transpose(1, 2).flatten(2))
+    with pytest.raises(InputError, match="width=30, attention_heads=4"):
+        NetworkSettings(width=30, attention_heads=4)
 
 
 def test_every_weight_that_learns_has_a_gradient(model: PFN):

@@ -34,7 +34,7 @@ TASKS = {
 @pytest.fixture(params=TASKS.values(), ids=TASKS.keys())
 def model(request: pytest.FixtureRequest) -> PFN:
     head, problem = request.param
-    settings = NetworkSettings(width=16, layers=1, heads=2, feedforward=16, head=head)
+    settings = NetworkSettings(width=16, layers=1, attention_heads=2, feedforward=16, output=head)
     with seeded(0):
         return PFN(settings, problem, ModelCard(name="x", trained_context=(0, 9)), torch.randn(200, 10) ** 2).eval()
 
@@ -68,7 +68,7 @@ def test_a_checkpoint_of_something_else_is_refused(model: PFN, tmp_path: Path):
 
 
 def test_weights_that_do_not_fit_their_config_are_refused(tmp_path: Path):
-    settings = NetworkSettings(width=16, layers=1, heads=2, encoder=LinearEncoder())
+    settings = NetworkSettings(width=16, layers=1, attention_heads=2, encoder=LinearEncoder())
     PFN(settings, Problem(1, Real())).save(tmp_path / "model")
     config = json.loads((tmp_path / "model" / "config.json").read_text())
     config["network"]["width"] = 32

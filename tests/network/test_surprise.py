@@ -1,7 +1,7 @@
 import pytest
 import torch
 from tiny_recipes import tiny_recipe
-from torch.distributions import Bernoulli, Distribution, Normal
+from torch.distributions import Categorical, Distribution, Normal
 
 import priorfit as pf
 from priorfit.baselines import ExactGP
@@ -27,7 +27,8 @@ def exactly(x: torch.Tensor, y: torch.Tensor, query_x: torch.Tensor) -> Distribu
 
 def coin(x: torch.Tensor, y: torch.Tensor, query_x: torch.Tensor) -> Distribution:
     heads = (1 + y.sum(1)) / (2 + y.shape[1])  # Laplace's rule: the exact answer to a uniform prior
-    return Bernoulli(heads[:, None].expand(query_x.shape[:2]))
+    probs = torch.stack([1 - heads, heads], dim=-1)[:, None]
+    return Categorical(probs.expand(*query_x.shape[:2], 2))
 
 
 @pf.prior(num_features=1, inputs=pf.UniformInputs())

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
-from torch.distributions import Bernoulli, Categorical, Distribution
+from torch.distributions import Categorical, Distribution
 
 from priorfit.plots import plot_density, plot_predictive
 
@@ -22,7 +22,8 @@ class Steps:
 
     def predict(self, query_x: Tensor) -> Distribution:
         x = query_x[..., 0]
-        return Bernoulli(x) if self.count == 2 else Categorical(torch.ones(*x.shape, self.count))
+        probs = torch.stack([1 - x, x], dim=-1) if self.count == 2 else torch.ones(*x.shape, self.count)
+        return Categorical(probs)
 
 
 X, Y = torch.tensor([[0.1], [0.5], [0.9]]), torch.tensor([0.0, 1.0, 1.0])

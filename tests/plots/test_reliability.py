@@ -1,7 +1,7 @@
 import pytest
 import torch
 from matplotlib import pyplot as plt
-from torch.distributions import Bernoulli, Categorical, Normal
+from torch.distributions import Categorical, Normal
 
 from priorfit.errors import InputError
 from priorfit.plots import plot_calibration, plot_pit
@@ -25,7 +25,6 @@ def test_a_right_model_lies_on_the_diagonal():
         labels = torch.bernoulli(probs)
     for ppd, y in (
         (Normal(torch.zeros(20_000), 1.0), reals),
-        (Bernoulli(probs), labels),
         (Categorical(torch.stack([1 - probs, probs], dim=-1)), labels),
     ):
         curve = plot_calibration(ppd, y).lines[1]

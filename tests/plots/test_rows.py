@@ -4,7 +4,7 @@ import torch
 from matplotlib import pyplot as plt
 from matplotlib.collections import LineCollection
 from torch import Tensor
-from torch.distributions import Bernoulli, Categorical, Normal
+from torch.distributions import Categorical, Normal
 
 from priorfit.errors import InputError
 from priorfit.plots import plot_answer, plot_rows
@@ -27,7 +27,7 @@ def test_bars_of_classes_are_their_probabilities_and_fill_the_height() -> None:
     heights = np.array([[bar.get_height() for bar in container] for container in ax.containers])
     np.testing.assert_allclose(heights.T, ppd.probs, atol=1e-6)
     assert [container.get_label() for container in ax.containers] == ["class 0", "class 1", "class 2"]
-    assert len(plot_rows(Bernoulli(torch.tensor([0.3]))).containers) == 2
+    assert len(plot_rows(Categorical(torch.tensor([[0.7, 0.3]]))).containers) == 2
 
 
 def test_rows_carry_their_numbers_and_many_of_them_few_ticks() -> None:

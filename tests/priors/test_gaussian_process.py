@@ -38,14 +38,14 @@ def test_the_conditional_is_that_of_the_joint_normal(num_context):
     inverse = torch.linalg.inv(gp.noisy_covariance(batch.context_x))
     mean = (cross @ inverse @ batch.context_y[..., None])[..., 0]
     covariance = gp.noisy_covariance(batch.query_x) - cross @ inverse @ cross.mT
-    torch.testing.assert_close(batch.target.mean, mean, rtol=0, atol=1e-8)
-    torch.testing.assert_close(batch.target.variance, covariance.diagonal(dim1=-2, dim2=-1), rtol=0, atol=1e-8)
+    torch.testing.assert_close(batch.query_law.mean, mean, rtol=0, atol=1e-8)
+    torch.testing.assert_close(batch.query_law.variance, covariance.diagonal(dim1=-2, dim2=-1), rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_targets_and_conditional_have_the_dtype_of_the_inputs(dtype):
     batch = GaussianProcess().draw(torch.rand(2, 5, 1, dtype=dtype)).split(2)
-    assert batch.query_y.dtype == batch.target.mean.dtype == batch.target.stddev.dtype == dtype
+    assert batch.query_y.dtype == batch.query_law.mean.dtype == batch.query_law.stddev.dtype == dtype
 
 
 def test_noise_of_zero_becomes_the_jitter_and_a_large_dataset_is_still_drawn():

@@ -78,7 +78,7 @@ def test_five_thousand_datasets_of_fifty_points_are_drawn():
     with seeded(5):
         datasets = HyperGaussianProcess().sample(batch_size=5_000, num_points=50)
     assert datasets.y.isfinite().all()
-    target = datasets.split(49).target
+    target = datasets.split(49).query_law
     assert target.mean.isfinite().all()
     assert target.stddev.min() >= 0.999e-3, "the floor is in every target"
 

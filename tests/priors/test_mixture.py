@@ -66,21 +66,21 @@ def test_the_conditional_is_each_components_own():
     known, unknown = GaussianProcess(noise=0.1), constant(7)
     with seeded(5):
         batch = Mixture([known, unknown]).sample(batch_size=40, num_points=6).split(2)
-    assert isinstance(batch.target, Normal)
+    assert isinstance(batch.query_law, Normal)
     certain = batch.query_y == 7
     assert 0 < certain.sum() < certain.numel()
-    assert torch.equal(batch.target.scale == 0, certain)
-    assert torch.equal(batch.target.loc[certain], batch.query_y[certain])
+    assert torch.equal(batch.query_law.scale == 0, certain)
+    assert torch.equal(batch.query_law.loc[certain], batch.query_y[certain])
 
 
 def test_the_conditional_of_classes_falls_back_to_the_drawn_label():
     alternating = prior(num_features=1, outcome=Classes(2))(lambda x: (x[..., 0] > 0.5).long())
     with seeded(6):
         batch = Mixture([BetaBernoulli(), alternating]).sample(batch_size=30, num_points=6).split(2)
-    assert isinstance(batch.target, Categorical)
-    certain = (batch.target.probs == 1).any(-1)
+    assert isinstance(batch.query_law, Categorical)
+    certain = (batch.query_law.probs == 1).any(-1)
     assert certain.any(-1).any()
-    assert torch.equal(batch.target.probs.argmax(-1)[certain].to(batch.query_y), batch.query_y[certain])
+    assert torch.equal(batch.query_law.probs.argmax(-1)[certain].to(batch.query_y), batch.query_y[certain])
 
 
 def test_without_any_conditional_there_is_none():

@@ -170,7 +170,7 @@ def test_a_wrapped_mixture_of_own_inputs_is_the_mixture_of_wrapped_priors():
     with seeded(0):
         theirs = inside.sample(16, 12)
     assert torch.equal(ours.x, theirs.x) and torch.equal(ours.y, theirs.y)
-    ours, theirs = (datasets.split(5).target for datasets in (ours, theirs))
+    ours, theirs = (datasets.split(5).query_law for datasets in (ours, theirs))
     assert isinstance(ours, Categorical) and isinstance(theirs, Categorical)
     assert torch.equal(ours.probs, theirs.probs)
     assert build(describe(outside), PRIORS) == outside

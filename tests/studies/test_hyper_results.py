@@ -42,5 +42,5 @@ def test_a_dataset_is_the_same_alone_and_among_others():
 
     some, alone = drawn(HYPER_GP, 4, range(3), seed=0), drawn(HYPER_GP, 4, range(2, 3), seed=0)
     assert torch.equal(some.context_y[2:], alone.context_y)
-    assert torch.equal(some.target.loc[2:], alone.target.loc)
+    assert torch.equal(some.query_law.loc[2:], alone.query_law.loc)
     assert some.query_y.shape == (3, 1)

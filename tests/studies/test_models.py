@@ -1,4 +1,5 @@
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -6,7 +7,7 @@ from tiny_recipes import tiny_recipe
 
 from priorfit.baselines import AttentiveNeuralProcess, NeuralProcessSettings
 from priorfit.data import Real
-from priorfit.network import PFN, ModelCard, NetworkSettings, Problem
+from priorfit.network import PFN, LinearSolver, ModelCard, NetworkSettings, Problem
 from priorfit.training import Interrupted, RunOptions
 from priorfit.training.trainer import Trainer
 
@@ -67,5 +68,34 @@ def test_the_time_of_training_includes_that_of_the_models_before():
 
     first = {"steps": 10, "datasets": 80, "seconds": 4.0, "threads": 1}
     second = {"steps": 5, "datasets": 40, "seconds": 2.5, "threads": 2, "started_from": {"training": first}}
-    model = PFN(NetworkSettings(width=8, layers=1, heads=1), Problem(1, Real()), ModelCard(training=second))
+    model = PFN(NetworkSettings(width=8, layers=1, attention_heads=1), Problem(1, Real()), ModelCard(training=second))
     assert training_of(model) == {"steps": 15, "datasets": 120, "seconds": 6.5, "threads": 2}
+
+
+@pytest.mark.parametrize("name", ["neural_process", "gp_nll_vs_n", "head_ablation"])
+def test_rows_that_were_kept_under_older_names_are_found(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Nothing is trained or measured again, though the settings of the recipes have other names now."""
+    import evaluation  # pyright: ignore[reportMissingImports]
+    import models  # pyright: ignore[reportMissingImports]
+    from study import FOLDER, Rows, Setup  # pyright: ignore[reportMissingImports]
+
+    monkeypatch.setattr(models, "train", None)
+    monkeypatch.setattr(Rows, "add", None)
+    monkeypatch.setattr(evaluation, "exact", lambda _: object())
+    rows = import_module(name).run(Setup(Rows(FOLDER / "results" / f"{name}.jsonl", seed=0), tmp_path))
+    assert len(rows) > 20
+
+
+def test_the_digest_of_a_recipe_is_that_of_its_first_names():
+    from models import digest, recipe_digest  # pyright: ignore[reportMissingImports]
+
+    solver = LinearSolver(features=8, components=2, hidden=4)
+    recipe = tiny_recipe(network=NetworkSettings(16, 1, 2, 16, solver=solver))
+    first = recipe.description()
+    first["data"]["one_size"] = first["data"].pop("same_n")
+    first["network"] = {
+        **{"type": "NetworkSettings", "width": 16, "layers": 1, "heads": 2, "feedforward": 16, "positions": "none"},
+        **{"target_scaling": "prior", "query_attention": "sink", "qk_norm": False, "query_scale": "fixed", "loops": 1},
+        "regression": {"type": "Regression", "features": 8, "heads": 2, "hidden": 4, "evidence": 0.0},
+    }
+    assert recipe_digest(recipe) == digest(first)

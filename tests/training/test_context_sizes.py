@@ -31,10 +31,10 @@ def test_a_smallest_context_beyond_the_points_is_refused():
 
 
 def test_one_size_gives_all_micro_batches_of_a_step_the_same_n():
-    for one_size in (True, False):
-        recipe = tiny_recipe(num_points=40, data=DataSettings(batch_size=1, micro_batches=4, one_size=one_size))
+    for same_n in (True, False):
+        recipe = tiny_recipe(num_points=40, data=DataSettings(batch_size=1, micro_batches=4, same_n=same_n))
         sizes = [{draw_batch(recipe, step, j).context_y.shape[1] for j in range(4)} for step in range(5)]
-        assert all(len(each) == 1 for each in sizes) == one_size
+        assert all(len(each) == 1 for each in sizes) == same_n
 
 
 def test_the_number_of_points_grows():

@@ -148,9 +148,9 @@ def test_a_device_that_cannot_be_used_is_named(name: str):
 
 
 HUGE = {
-    "width": ({"network": pf.NetworkSettings(width=10**6, heads=2)}, "network is too large for the .* GB"),
+    "width": ({"network": pf.NetworkSettings(width=10**6, attention_heads=2)}, "network is too large for the .* GB"),
     "layers": ({"network": pf.NetworkSettings(layers=10**5)}, "too large|batch of this recipe"),
-    "head": ({"network": pf.NetworkSettings(head=pf.NormalMixtureHead(10**10))}, "network is too large"),
+    "head": ({"network": pf.NetworkSettings(output=pf.NormalMixtureHead(10**10))}, "network is too large"),
     "points": (
         {"num_points": 10**7, "data": DataSettings(batch_size=10**4)},
         r"at least .* GB, and this machine has .* num_points \(10,000,000\)",
@@ -185,7 +185,7 @@ def outliers(x: torch.Tensor) -> torch.Tensor:
 @pytest.mark.parametrize("budget", [Budget(steps=1), Budget(steps=4), Budget(steps=50), Budget(minutes=0.01)], ids=str)
 @pytest.mark.parametrize("head", [pf.NormalHead(), pf.NormalMixtureHead(3)])
 def test_a_training_that_learned_nothing_fails_and_writes_no_model(head, budget: Budget, tmp_path: Path):
-    network = pf.NetworkSettings(width=16, layers=1, heads=2, feedforward=16, head=head)
+    network = pf.NetworkSettings(width=16, layers=1, attention_heads=2, feedforward=16, output=head)
     recipe = tiny_recipe(prior=outliers, budget=budget, network=network, data=DataSettings(batch_size=16))
     with pytest.raises(TrainingError, match=r"learned nothing.*the loss was.*check_prior.*learning_rate"):
         train(recipe, RunOptions(folder=tmp_path / "run"))

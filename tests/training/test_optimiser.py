@@ -1,8 +1,20 @@
+import re
+
 import pytest
 import torch
 from torch import nn
 
+from priorfit.data import Classes, Outcome, Real
 from priorfit.errors import RecipeError
+from priorfit.network import (
+    ClassSolver,
+    Harmonics,
+    LatentSolver,
+    LinearSolver,
+    NetworkSettings,
+    Problem,
+    SolverSettings,
+)
 from priorfit.seeding import seeded
 from priorfit.training.optimiser import Muon, Optimisers, OptimiserSettings, orthogonalised
 
@@ -32,31 +44,53 @@ def test_muon_in_one_batch_equals_muon_matrix_by_matrix():
 
 
 class Blocks(nn.Module):
+    """A network that names the matrix of its only block."""
+
     def __init__(self) -> None:
         super().__init__()
         self.inner = nn.Module()
         self.inner.blocks = nn.ModuleList([nn.Linear(4, 4)])
         self.head = nn.Linear(4, 2)
 
-
-class WithRegression(Blocks):
-    def __init__(self) -> None:
-        super().__init__()
-        self.regression = nn.ModuleDict({"features": nn.Linear(4, 3), "told": nn.Linear(3, 4)})
+    def matrices(self) -> list[nn.Parameter]:
+        return [self.inner.blocks[0].weight]
 
 
-def test_matrices_that_make_features_go_to_muon():
-    network = WithRegression()
-    muon = Optimisers(network, OptimiserSettings()).members["muon"].param_groups[0]["params"]
-    assert [weight.shape for weight in muon] == [(4, 4), (3, 4)]
-
-
-def test_matrices_of_blocks_go_to_muon_and_everything_else_to_adam():
+def test_matrices_that_a_network_names_go_to_muon_and_everything_else_to_adam():
     network = Blocks()
     members = Optimisers(network, OptimiserSettings()).members
     assert members["muon"].param_groups[0]["params"] == [network.inner.blocks[0].weight]
     assert len(members["adam"].param_groups[0]["params"]) == 3
     assert list(Optimisers(network, OptimiserSettings(method="adam")).members) == ["adam"]
+
+
+SOLVERS: dict[str, tuple[SolverSettings | None, Outcome]] = {
+    "none": (None, Real()),
+    "linear": (LinearSolver(6, 2, 16), Real()),
+    "linear in the encoded inputs": (LinearSolver(6, 2, 0), Real()),
+    "labels": (LinearSolver(6, 2, 16), Classes(2)),
+    "latent": (LatentSolver(Harmonics(2)), Real()),
+    "classes": (ClassSolver(6, 2, 16), Classes(5)),
+}
+OF_BLOCKS = re.compile(
+    r"transformer\.blocks\.\d\.(attention\.projections\.(query|key|value|output)|expand|contract)\.weight"
+)
+"""The names that Muon's matrices had when they were found by parts of their names."""
+
+
+@pytest.mark.parametrize(("solver", "outcome"), SOLVERS.values(), ids=SOLVERS.keys())
+def test_muon_updates_the_matrices_of_blocks_and_of_learned_features(solver: SolverSettings | None, outcome: Outcome):
+    network = NetworkSettings(16, 2, 2, 16, solver=solver).build(Problem(1, outcome, (0.0, 1.0)))
+    named = {id(weight) for weight in network.matrices()}
+    found = {name for name, weight in network.named_parameters() if id(weight) in named}
+    of_blocks = {name for name in found if OF_BLOCKS.fullmatch(name)}
+    assert len(of_blocks) == 2 * 6
+    of_features = {"solver.features.encoder.linear.weight", "solver.features.output.weight"}
+    if solver is None or isinstance(solver, LatentSolver):
+        of_features = set()
+    elif isinstance(solver, LinearSolver) and not solver.hidden:
+        of_features = {"solver.features.encoder.linear.weight"}
+    assert found - of_blocks == of_features
 
 
 def test_a_saved_state_goes_on_to_the_bit():

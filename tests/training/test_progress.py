@@ -6,7 +6,7 @@ from rich.console import Console
 from priorfit.priors import BetaBernoulli
 from priorfit.training import Budget, Recipe, train
 from priorfit.training.displays import LiveBar, PlainLines, display_for
-from priorfit.training.progress import Reading
+from priorfit.training.progress import Reading, Silent
 
 READING = Reading(
     step=5, steps=10, loss=-0.25, gap=0.125, datasets_per_second=1234.0, seconds=2.0, learning_rate=1e-3, skipped=1
@@ -49,3 +49,12 @@ def test_the_first_line_comes_before_the_first_step(is_terminal, monkeypatch):
     recipe = Recipe(prior=BetaBernoulli(), num_points=5, budget=Budget(minutes=3), name="coins")
     with pytest.raises(KeyError, match="the network"):
         train(recipe, display=display)
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_an_announcement_is_one_line_at_once(is_terminal: bool):
+    stream = io.StringIO()
+    display = display_for(Console(file=stream, width=200, force_terminal=is_terminal))
+    display.announce("waves: chose the linear solver [NLL 0.1]")
+    assert stream.getvalue() == "waves: chose the linear solver [NLL 0.1]\n"
+    Silent().announce("nothing")

@@ -15,7 +15,7 @@ def test_a_recipe_in_toml_equals_the_recipe_in_python(tmp_path: Path):
 
 
 def test_a_described_recipe_comes_back_equal():
-    recipe = tiny_recipe(network=NetworkSettings(head=RiemannHead(num_buckets=30)))
+    recipe = tiny_recipe(network=NetworkSettings(output=RiemannHead(num_buckets=30)))
     assert recipe_from(recipe.description()) == recipe
 
 

@@ -31,8 +31,8 @@ def test_workers_draw_what_the_main_process_would():
         for step, micro_batch in product(range(5, 10), (1, 2)):
             ours, theirs = source(step, micro_batch), draw_batch(recipe, step, micro_batch)
             assert torch.equal(ours.context_x, theirs.context_x) and torch.equal(ours.query_y, theirs.query_y)
-            assert isinstance(ours.target, Normal) and isinstance(theirs.target, Normal)
-            assert torch.equal(ours.target.loc, theirs.target.loc)
+            assert isinstance(ours.query_law, Normal) and isinstance(theirs.query_law, Normal)
+            assert torch.equal(ours.query_law.loc, theirs.query_law.loc)
 
 
 def test_a_run_with_workers_ends_in_the_same_weights():

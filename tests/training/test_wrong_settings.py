@@ -46,14 +46,14 @@ WRONG = {
     "datasets": (lambda: Budget(datasets=2.5), "datasets of a Budget"),
     "batch size": (lambda: DataSettings(batch_size=2.5), "batch_size of a DataSettings"),
     "context sizes": (lambda: DataSettings(context_sizes="uniform"), "context_sizes of a DataSettings"),
-    "one_size": (lambda: DataSettings(one_size=1), "one_size of a DataSettings must be true or false; got 1"),
+    "same_n": (lambda: DataSettings(same_n=1), "same_n of a DataSettings must be true or false; got 1"),
     "learning rate": (lambda: OptimiserSettings(learning_rate=float("nan")), "learning_rate .* finite; got nan"),
     "learning rate text": (lambda: OptimiserSettings(learning_rate="1e-3"), "learning_rate .* number; got '1e-3'"),
     "method": (lambda: OptimiserSettings(method="adm"), "Did you mean 'adam'"),
     "width": (lambda: pf.NetworkSettings(width=64.0), r"width of a NetworkSettings .* got 64\.0"),
-    "head": (lambda: pf.NetworkSettings(head="normal"), "head of a NetworkSettings"),
-    "components": (lambda: pf.NetworkSettings(head=pf.NormalMixtureHead(1.5)), "components of a NormalMixtureHead"),
-    "buckets": (lambda: pf.NetworkSettings(head=pf.RiemannHead("500")), "num_buckets of a RiemannHead"),
+    "head": (lambda: pf.NetworkSettings(output="normal"), "output of a NetworkSettings"),
+    "components": (lambda: pf.NetworkSettings(output=pf.NormalMixtureHead(1.5)), "components of a NormalMixtureHead"),
+    "buckets": (lambda: pf.NetworkSettings(output=pf.RiemannHead("500")), "num_buckets of a RiemannHead"),
     "features of a task": (lambda: Problem(1.5, pf.Real()), "num_features of a Problem"),
     "outcome of a task": (lambda: Problem(1, "real"), "outcome of a Problem must be Real or Classes; got 'real'"),
     "prior features": (lambda: wave(num_features=1.5), "num_features must be a whole number"),
@@ -86,7 +86,7 @@ def test_a_wrong_setting_is_refused_by_its_name(call, message):
 
 @pytest.mark.parametrize("dtype", [torch.int8, torch.bool, torch.complex64, torch.float8_e4m3fn, "float16"])
 def test_weights_are_saved_in_a_floating_point_dtype_or_not_at_all(dtype, tmp_path: Path):
-    model = pf.PFN(pf.NetworkSettings(width=8, layers=1, heads=2), Problem(1, pf.Real(), (0.0, 1.0)))
+    model = pf.PFN(pf.NetworkSettings(width=8, layers=1, attention_heads=2), Problem(1, pf.Real(), (0.0, 1.0)))
     with pytest.raises(InputError, match=r"dtype must be one of torch\.float16, .*; got"):
         model.save(tmp_path / "model", dtype=dtype)
     assert list(tmp_path.iterdir()) == []
@@ -94,7 +94,7 @@ def test_weights_are_saved_in_a_floating_point_dtype_or_not_at_all(dtype, tmp_pa
 
 @pytest.mark.parametrize("value", [1e10, float("nan")])
 def test_weights_that_are_not_finite_in_their_file_are_not_saved(value, tmp_path: Path):
-    model = pf.PFN(pf.NetworkSettings(width=8, layers=1, heads=2), Problem(1, pf.Real(), (0.0, 1.0)))
+    model = pf.PFN(pf.NetworkSettings(width=8, layers=1, attention_heads=2), Problem(1, pf.Real(), (0.0, 1.0)))
     with torch.no_grad():
         model.decoder.bias[0] = value
     with pytest.raises(InputError, match=r"decoder\.bias .* not finite in torch\.float16"):

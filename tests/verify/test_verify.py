@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 from tiny_recipes import tiny_recipe
-from torch.distributions import Bernoulli, Distribution, Normal
+from torch.distributions import Categorical, Distribution, Normal
 
 import priorfit as pf
 from priorfit.baselines import ExactBetaBernoulli, ExactGP
@@ -58,7 +58,7 @@ class Overconfident:
         return self
 
     def predict(self, query_x: torch.Tensor) -> Distribution:
-        return Bernoulli(torch.full(query_x.shape[:-1], 0.95))
+        return Categorical(torch.tensor([0.05, 0.95]).expand(*query_x.shape[:-1], 2))
 
 
 def found(report: Report) -> dict[str, str]:

@@ -12,6 +12,7 @@ from priorfit.baselines.exact_beta_bernoulli import ExactBetaBernoulli as ExactB
 from priorfit.baselines.exact_gp import ExactGP as ExactGP
 from priorfit.baselines.exact_linear import ExactLinear as ExactLinear
 from priorfit.baselines.exact_mixture import ExactMixture as ExactMixture
+from priorfit.baselines.exact_mixture import ExactPredictor as ExactPredictor
 from priorfit.baselines.hyper_gp_oracle import HyperGPOracle as HyperGPOracle
 from priorfit.baselines.neural_process_settings import NeuralProcessSettings as NeuralProcessSettings
 

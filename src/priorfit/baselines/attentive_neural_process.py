@@ -1,28 +1,27 @@
 """The attentive neural process of Kim et al. (2019): the rival that, too, learns to answer from datasets."""
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Float, Num
 from torch import Tensor
-from torch.distributions import Bernoulli, Categorical, Distribution, Normal, kl_divergence
+from torch.distributions import Categorical, Distribution, Normal, kl_divergence
 
 from priorfit.baselines.neural_process_parts import DeterministicPath, LatentPath, perceptron
-from priorfit.baselines.neural_process_settings import NeuralProcessSettings
 from priorfit.data import Batch, Classes
 from priorfit.distributions import NormalMixture
 from priorfit.errors import InputError
 from priorfit.network import Model, ModelCard, Problem
-from priorfit.network.embedding import target_encoder
+from priorfit.network.encoders.targets import target_encoder
 from priorfit.network.limits import warn_of_context, warn_of_inputs
-from priorfit.network.loading import network_of
 from priorfit.network.reading import Reading, reading_of
-from priorfit.network.storage import read_model
 from priorfit.network.units import scaling_for
 from priorfit.network.validation import checked_context, checked_queries, readable
-from priorfit.paths import usable_path
 from priorfit.seeding import seeded
 from priorfit.values import Values
+
+if TYPE_CHECKING:
+    from priorfit.baselines.neural_process_settings import NeuralProcessSettings
 
 QUERIES_AT_ONCE = 1024
 LOG_SCALE_RANGE = (-7.0, 3.0)
@@ -37,16 +36,17 @@ class AttentiveNeuralProcess(Model):
     ``num_latents`` draws of the context's latent, the same for every dataset. Train it with a recipe whose
     ``network`` is a `NeuralProcessSettings`; it learns from drawn targets alone.
 
-    >>> from priorfit.data import Real
-    >>> process = AttentiveNeuralProcess(NeuralProcessSettings(width=16, heads=2), Problem(1, Real(), (0.0, 1.0)))
-    >>> posterior = process.finished().condition(torch.rand(8, 20, 1), torch.randn(8, 20))
+    >>> import priorfit as pf
+    >>> settings = pf.baselines.NeuralProcessSettings(width=16, heads=2)
+    >>> process = settings.build(Problem(1, pf.Real(), (0.0, 1.0)))
+    >>> posterior = process.frozen().condition(torch.rand(8, 20, 1), torch.randn(8, 20))
     >>> posterior.predict(torch.rand(8, 5, 1)).mean.shape
     torch.Size([8, 5])
     """
 
     def __init__(
         self,
-        settings: NeuralProcessSettings,
+        settings: "NeuralProcessSettings",
         problem: Problem,
         card: ModelCard | None = None,
         target_sample: Num[Tensor, "batch points"] | None = None,
@@ -69,7 +69,7 @@ class AttentiveNeuralProcess(Model):
 
     def loss(self, batch: Batch) -> Float[Tensor, "batch query"]:
         """The negative evidence lower bound, its divergence shared out equally among the queries."""
-        if batch.target is not None:
+        if batch.query_law is not None:
             raise InputError('an attentive neural process learns from drawn targets: set targets="sampled".')
         units = self.scaling(batch.context_y)
         inputs, query_inputs = self.input_encoder(batch.context_x), self.input_encoder(batch.query_x)
@@ -105,12 +105,6 @@ class AttentiveNeuralProcess(Model):
             white = torch.randn(self.num_latents, 1, belief.loc.shape[-1]).to(belief.loc)
         latents = belief.loc + belief.scale * white  # (latents, batch, width)
         return NeuralProcessPosterior(self, inputs, pairs, latents[:, :, None], reading)
-
-    @classmethod
-    def load(cls, path: str | Path) -> "AttentiveNeuralProcess":
-        """Read a folder that `save` wrote; runs no code from it."""
-        settings, problem, card, weights = read_model(usable_path(path), NeuralProcessSettings)
-        return network_of(lambda: cls(settings, problem, card), weights, path).finished()
 
 
 class NeuralProcessPosterior:
@@ -163,6 +157,4 @@ def mixture(each: Normal | Categorical) -> Distribution:
         loc, scale = each.loc.movedim(0, -1), each.scale.movedim(0, -1)
         return NormalMixture(torch.zeros_like(loc), loc, scale, validate_args=False)
     log_probs = each.logits.logsumexp(0).log_softmax(-1)
-    if log_probs.shape[-1] > 2:
-        return Categorical(logits=log_probs, validate_args=False)
-    return Bernoulli(logits=log_probs[..., 1] - log_probs[..., 0], validate_args=False)
+    return Categorical(logits=log_probs, validate_args=False)

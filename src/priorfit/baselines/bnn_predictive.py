@@ -6,7 +6,7 @@ from math import log, sqrt
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.distributions import Bernoulli, Categorical
+from torch.distributions import Categorical
 
 from priorfit.baselines.bnn_weights import layers
 from priorfit.data import Classes
@@ -22,15 +22,12 @@ Samples = Sequence[Float[Tensor, "_ weights"]]
 
 def averaged(
     prior: BayesianNetwork, samples: Samples, query_x: Float[Tensor, "*batch query features"]
-) -> Bernoulli | Categorical | NormalMixture:
+) -> Categorical | NormalMixture:
     """The mixture, with equal shares, of what the networks sampled for each dataset say."""
     x = query_x.double().reshape(len(samples), *query_x.shape[-2:])  # (datasets, query, features)
     if isinstance(prior.outcome, Classes):
         log_probs = _averaged_classes(prior, samples, x).reshape(*query_x.shape[:-1], prior.outcome.count)
-        if prior.outcome.count > 2:
-            return Categorical(logits=log_probs.to(query_x.dtype), validate_args=False)
-        log_odds = log_probs[..., 1] - log_probs[..., 0]  # (*batch, query)
-        return Bernoulli(logits=log_odds.to(query_x.dtype), validate_args=False)
+        return Categorical(logits=log_probs.to(query_x.dtype), validate_args=False)
     components = _components(prior, samples, x)
     logits, loc = (part.reshape(*query_x.shape[:-1], part.shape[-1]).to(query_x.dtype) for part in components)
     return NormalMixture(logits, loc, loc.new_tensor([sqrt(prior.noise)]), validate_args=False)

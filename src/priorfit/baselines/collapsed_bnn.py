@@ -12,11 +12,12 @@ from math import lgamma, log, pi, sqrt
 import torch
 from jaxtyping import Float, Num
 from torch import Tensor
-from torch.distributions import Bernoulli
+from torch.distributions import Categorical
 from torch.nn.functional import logsigmoid, pad
 from torch.quasirandom import SobolEngine
 
 from priorfit.data import Classes
+from priorfit.distributions.class_probabilities import two_classes
 from priorfit.errors import InputError
 from priorfit.priors.bayesian_network import BayesianNetwork
 from priorfit.seeding import derived_seed
@@ -44,16 +45,16 @@ class CollapsedPosterior:
     coefficients: Float[Tensor, "datasets replicates samples coefficients"]
     log_weights: Float[Tensor, "datasets replicates samples"]
 
-    def predict(self, query_x: Float[Tensor, "*batch query features"]) -> Bernoulli:
+    def predict(self, query_x: Float[Tensor, "*batch query features"]) -> Categorical:
         """The averaged probability of class 1 at each query."""
         share = self.log_weights.logsumexp(-1).softmax(-1)  # (datasets, replicates)
         averaged = (share[..., None, None] * self._probabilities(query_x)).sum(1)  # (datasets, query, 2)
-        return _bernoulli(averaged.reshape(*query_x.shape[:-1], 2), query_x.dtype)
+        return _classes(averaged.reshape(*query_x.shape[:-1], 2), query_x.dtype)
 
-    def replicates(self, query_x: Float[Tensor, "*batch query features"]) -> Bernoulli:
+    def replicates(self, query_x: Float[Tensor, "*batch query features"]) -> Categorical:
         """The same by each of the independent samples alone: batch shape (replicates, *batch, query)."""
         each = self._probabilities(query_x).movedim(1, 0)  # (replicates, datasets, query, 2)
-        return _bernoulli(each.reshape(REPLICATES, *query_x.shape[:-1], 2), query_x.dtype)
+        return _classes(each.reshape(REPLICATES, *query_x.shape[:-1], 2), query_x.dtype)
 
     def standard_error(
         self, query_x: Float[Tensor, "*batch query features"], query_y: Num[Tensor, "*batch query"]
@@ -237,7 +238,7 @@ def _averaged(
     return torch.cat([weights @ (-logits).sigmoid(), weights @ logits.sigmoid()], dim=-2).mT
 
 
-def _bernoulli(probabilities: Float[Tensor, "*batch query 2"], dtype: torch.dtype) -> Bernoulli:
+def _classes(probabilities: Float[Tensor, "*batch query 2"], dtype: torch.dtype) -> Categorical:
     absent, present = probabilities.clamp_min(torch.finfo(torch.float64).tiny).log().unbind(-1)  # (*batch, query)
     log_odds = present - absent
-    return Bernoulli(logits=log_odds.to(dtype), validate_args=False)
+    return two_classes(log_odds.to(dtype))

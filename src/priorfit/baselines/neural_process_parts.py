@@ -1,12 +1,15 @@
 """The parts of an attentive neural process: perceptrons, the two paths of the context, the decoder."""
 
+from typing import TYPE_CHECKING
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.distributions import Normal
 from torch.nn import functional
 
-from priorfit.baselines.neural_process_settings import NeuralProcessSettings
+if TYPE_CHECKING:
+    from priorfit.baselines.neural_process_settings import NeuralProcessSettings
 
 LATENT_SCALES = (0.1, 1.0)
 """The range of the latent's standard deviation, as in Kim et al."""
@@ -43,7 +46,7 @@ class Attention(nn.Module):
 class ContextEncoder(nn.Module):
     """Pairs of x and y as tokens that have looked at each other, and one learned token, so that none is not empty."""
 
-    def __init__(self, settings: NeuralProcessSettings) -> None:
+    def __init__(self, settings: "NeuralProcessSettings") -> None:
         super().__init__()
         width = settings.width
         self.pairs = perceptron(width, width, width, settings.layers)
@@ -62,7 +65,7 @@ class ContextEncoder(nn.Module):
 class DeterministicPath(nn.Module):
     """Each query attends, by its x, to the tokens of the context."""
 
-    def __init__(self, settings: NeuralProcessSettings) -> None:
+    def __init__(self, settings: "NeuralProcessSettings") -> None:
         super().__init__()
         width = settings.width
         self.encoder = ContextEncoder(settings)
@@ -84,7 +87,7 @@ class DeterministicPath(nn.Module):
 class LatentPath(nn.Module):
     """The context as a distribution over one latent vector for the whole function."""
 
-    def __init__(self, settings: NeuralProcessSettings) -> None:
+    def __init__(self, settings: "NeuralProcessSettings") -> None:
         super().__init__()
         self.encoder = ContextEncoder(settings)
         self.summary = perceptron(settings.width, settings.width, 2 * settings.width, 2)

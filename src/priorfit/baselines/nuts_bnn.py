@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 from jaxtyping import Bool, Float, Int, Num
 from torch import Tensor
-from torch.distributions import Bernoulli, Categorical
+from torch.distributions import Categorical
 
 from priorfit.baselines.bnn_chains import Chains, ChainSettings
 from priorfit.baselines.bnn_predictive import averaged, sampled_means
@@ -38,8 +38,8 @@ class NutsBNNPosterior:
     batch_shape: tuple[int, ...]
     chains: Sequence[Chains]
 
-    def predict(self, query_x: Float[Tensor, "*batch query features"]) -> Bernoulli | Categorical | NormalMixture:
-        """The average over all samples: a Bernoulli for two classes, a Categorical for more, else a `NormalMixture`."""
+    def predict(self, query_x: Float[Tensor, "*batch query features"]) -> Categorical | NormalMixture:
+        """The average over all samples: a Categorical for classes, else a `NormalMixture`."""
         return averaged(self.prior, [each.samples.flatten(0, 1) for each in self.chains], query_x)
 
     def r_hat(self, query_x: Float[Tensor, "*batch query features"]) -> Float[Tensor, "*batch query"]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Bool, Float, Num
 from torch import Tensor
-from torch.distributions import Bernoulli, Categorical
+from torch.distributions import Categorical
 
 from priorfit.baselines.bnn_predictive import averaged
 from priorfit.baselines.bnn_weights import check_samplable
@@ -45,8 +45,8 @@ class SviBNNPosterior:
     batch_shape: tuple[int, ...]
     guides: Sequence[Guide]
 
-    def predict(self, query_x: Float[Tensor, "*batch query features"]) -> Bernoulli | Categorical | NormalMixture:
-        """The average over the draws: a Bernoulli for two classes, a Categorical for more, else a `NormalMixture`."""
+    def predict(self, query_x: Float[Tensor, "*batch query features"]) -> Categorical | NormalMixture:
+        """The average over the draws: a Categorical for classes, else a `NormalMixture`."""
         return averaged(self.prior, [guide.samples for guide in self.guides], query_x)
 
     @property

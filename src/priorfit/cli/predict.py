@@ -13,7 +13,6 @@ from priorfit.cli.terminal import errors, loading
 from priorfit.errors import InputError, OutsideTrainingWarning
 
 if TYPE_CHECKING:
-    from priorfit.network import PFN
     from priorfit.tables import Answer
 
 QUANTILES = "0.025,0.5,0.975"
@@ -72,7 +71,7 @@ def check_plot(file: Path) -> None:
     picture_format(file)
 
 
-def draw_answer(model: "PFN", answer: "Answer", numbers: Sequence[int], file: Path) -> None:
+def draw_answer(model: "Model", answer: "Answer", numbers: Sequence[int], file: Path) -> None:
     """Draw the answer to a file."""
     from priorfit.plots import plot_answer
     from priorfit.plots.canvas import save_picture, unkept_axis

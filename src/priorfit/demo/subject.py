@@ -14,7 +14,7 @@ from priorfit.baselines.hyper_gp_oracle import HyperGPOracle
 from priorfit.data import Classes, Real
 from priorfit.description import build
 from priorfit.errors import InputError, RecipeError
-from priorfit.network import PFN
+from priorfit.network import Model
 from priorfit.predictor import Predictor
 from priorfit.priors import PRIORS, HyperGaussianProcess, Prior
 from priorfit.zoo import load, names
@@ -45,7 +45,7 @@ class Subject:
     """A model of one feature and real targets, the window that the page shows of it, and its reference."""
 
     name: str
-    model: PFN
+    model: Model
     x_range: Range
     y_range: Range
     reference: Reference | None
@@ -105,12 +105,12 @@ def subjects(choice: str | Path | None = None) -> list[Subject]:
     return [subject_of(name, model), *others]
 
 
-def is_shown(model: PFN) -> bool:
+def is_shown(model: Model) -> bool:
     """Whether the page can show a model: one feature, real targets."""
     return model.problem.num_features == 1 and isinstance(model.problem.outcome, Real)
 
 
-def subject_of(name: str, model: PFN) -> Subject:
+def subject_of(name: str, model: Model) -> Subject:
     """The model, its window and its reference."""
     if not is_shown(model):
         outcome = model.problem.outcome
@@ -129,7 +129,7 @@ def shown_names() -> Iterator[str]:
 
 
 @torch.no_grad()
-def values_of(model: PFN, x_range: Range) -> Range:
+def values_of(model: Model, x_range: Range) -> Range:
     """Where y lies before any point is seen, with some room: the window must not move while one drags."""
     x = torch.linspace(*x_range, 9)[:, None]
     ppd = model.condition(torch.zeros(0, 1), torch.zeros(0)).predict(x)
@@ -138,7 +138,7 @@ def values_of(model: PFN, x_range: Range) -> Range:
     return low - room, high + room
 
 
-def prior_of(model: PFN) -> Prior | None:
+def prior_of(model: Model) -> Prior | None:
     """The prior on a model's card; a user's own function does not come back."""
     try:
         return build(model.card.prior, PRIORS)

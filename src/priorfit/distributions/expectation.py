@@ -6,7 +6,7 @@ from functools import singledispatch
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.distributions import Bernoulli, Categorical, Distribution, Normal
+from torch.distributions import Categorical, Distribution, Normal
 
 from priorfit.distributions.bounded_riemann import BoundedRiemann
 from priorfit.distributions.bucket_masses import bucket_masses, point_masses, squared_excess
@@ -74,8 +74,7 @@ def _expected_height(
 
 
 @expected_log_prob.register(Categorical)
-@expected_log_prob.register(Bernoulli)
-def _under_classes(ppd: Categorical | Bernoulli, target: Distribution, num_nodes: int = 0) -> Float[Tensor, "..."]:
+def _under_classes(ppd: Categorical, target: Distribution, num_nodes: int = 0) -> Float[Tensor, "..."]:
     probs, log_probs = class_probs(target), class_log_probs(ppd)
     if probs.shape[-1] != log_probs.shape[-1]:
         raise ShapeError(

@@ -5,7 +5,7 @@ from functools import singledispatch
 import torch
 from jaxtyping import Float, Num
 from torch import Tensor
-from torch.distributions import Bernoulli, Categorical, Distribution
+from torch.distributions import Categorical, Distribution
 
 from priorfit.distributions.class_probabilities import class_probs
 
@@ -24,8 +24,7 @@ def pit(ppd: Distribution, y: Num[Tensor, "..."]) -> Float[Tensor, "..."]:
 
 
 @pit.register(Categorical)
-@pit.register(Bernoulli)
-def _class_pit(ppd: Categorical | Bernoulli, y: Num[Tensor, "..."]) -> Float[Tensor, "..."]:
+def _class_pit(ppd: Categorical, y: Num[Tensor, "..."]) -> Float[Tensor, "..."]:
     probs = class_probs(ppd).expand(*y.shape, -1)
     label = y.long()[..., None]
     above = probs.cumsum(-1).gather(-1, label)[..., 0]

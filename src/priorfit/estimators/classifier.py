@@ -14,7 +14,7 @@ from priorfit.estimators.estimator import PFNEstimator, Table, Target
 from priorfit.estimators.models import BINARY, num_classes
 from priorfit.estimators.too_many import TooManyColumns, TooManyRows, explained_by_classes
 from priorfit.extras import needs_extra
-from priorfit.network import PFN
+from priorfit.network import Model
 
 with needs_extra("sklearn"):
     from sklearn.base import ClassifierMixin
@@ -53,7 +53,7 @@ class PFNClassifier(ClassifierMixin, PFNEstimator):
 
     def __init__(
         self,
-        model: str | Path | PFN = BINARY,
+        model: str | Path | Model = BINARY,
         *,
         too_many_rows: TooManyRows = "error",
         too_many_columns: TooManyColumns = "error",
@@ -79,7 +79,7 @@ class PFNClassifier(ClassifierMixin, PFNEstimator):
         return self
 
     def predict_distribution(self, X: Any) -> Distribution:
-        """The posterior predictive over the places in ``classes_``: a Bernoulli or Categorical of shape ``(rows,)``."""
+        """The posterior predictive over the places in ``classes_``: a Categorical of shape ``(rows,)``."""
         ppd = self._answer(X)
         if len(self.classes_) == known_classes(self.model_):
             return ppd
@@ -103,7 +103,7 @@ class PFNClassifier(ClassifierMixin, PFNEstimator):
         return explained_by_classes(x, y)
 
 
-def known_classes(model: PFN) -> int:
+def known_classes(model: Model) -> int:
     """How many classes a model knows."""
     assert isinstance(model.problem.outcome, Classes)
     return model.problem.outcome.count

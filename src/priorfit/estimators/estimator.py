@@ -13,8 +13,7 @@ from priorfit.errors import InputError
 from priorfit.estimators.models import loaded
 from priorfit.estimators.too_many import Labels, TooManyColumns, TooManyRows, check_choice, kept_columns, kept_rows
 from priorfit.extras import needs_extra
-from priorfit.network import PFN
-from priorfit.network.posterior import PFNPosterior
+from priorfit.network import Model
 from priorfit.network.surprise import DRAWS, Surprise
 from priorfit.priors import Prior
 
@@ -42,8 +41,8 @@ class PFNEstimator(BaseEstimator, ABC):
     too_many_columns: TooManyColumns
     random_state: object
 
-    model_: PFN
-    posterior_: PFNPosterior
+    model_: Model
+    posterior_: Posterior
     rows_: Int[np.ndarray, " kept"]
     columns_: Int[np.ndarray, " used"]
 
@@ -51,7 +50,7 @@ class PFNEstimator(BaseEstimator, ABC):
     def _explained(self, x: Table, y: Target) -> Float[np.ndarray, " features"]:
         """How well each column tells y, for the choice among too many."""
 
-    def _loaded(self, kind: type[Real] | type[Classes]) -> PFN:
+    def _loaded(self, kind: type[Real] | type[Classes]) -> Model:
         """The model, if its targets are of this kind, and all other arguments of the constructor checked."""
         check_choice("too_many_rows", self.too_many_rows, TooManyRows)
         check_choice("too_many_columns", self.too_many_columns, TooManyColumns)
@@ -76,11 +75,11 @@ class PFNEstimator(BaseEstimator, ABC):
                 "OneHotEncoder or OrdinalEncoder of scikit-learn."
             ) from error
 
-    def _context_rows(self, model: PFN, num_rows: int, labels: Labels) -> Int[np.ndarray, " kept"]:
+    def _context_rows(self, model: Model, num_rows: int, labels: Labels) -> Int[np.ndarray, " kept"]:
         generator = check_random_state(self.random_state)
         return kept_rows(num_rows, model.card, self.too_many_rows, labels, generator)
 
-    def _condition(self, model: PFN, x: Table, y: Target) -> None:
+    def _condition(self, model: Model, x: Table, y: Target) -> None:
         """Condition the model on the rows of the context, in the user's units."""
         columns = kept_columns(x.shape[1], model.problem, self.too_many_columns, lambda: self._explained(x, y))
         with torch.no_grad():

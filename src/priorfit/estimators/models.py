@@ -7,7 +7,7 @@ import torch
 from priorfit.checkpoint import load_folder
 from priorfit.data import Classes
 from priorfit.errors import InputError, PriorfitError, UnknownModelError
-from priorfit.network import PFN
+from priorfit.network import Model
 from priorfit.network.storage import problem_in
 from priorfit.zoo import load
 from priorfit.zoo.catalogue import FOLDER, names
@@ -19,9 +19,9 @@ BINARY = "tabular-binary-small"
 """The model of a `PFNClassifier` that is given none."""
 
 
-def loaded(model: object) -> PFN:
+def loaded(model: object) -> Model:
     """The network behind a name of the zoo, a folder or a `PFN`; the generators stay as they were."""
-    if isinstance(model, PFN):
+    if isinstance(model, Model):
         return model
     name = as_name(model)
     check_default(name)
@@ -51,7 +51,7 @@ def as_name(model: object) -> str | Path:
 
 def num_classes(model: object) -> int | None:
     """How many classes a model knows, without loading its weights; None where there is no such model."""
-    if isinstance(model, PFN):
+    if isinstance(model, Model):
         return model.problem.outcome.count if isinstance(model.problem.outcome, Classes) else None
     try:
         name = as_name(model)

@@ -16,7 +16,7 @@ from priorfit.estimators.estimator import PFNEstimator, Table, Target
 from priorfit.estimators.models import REGRESSION
 from priorfit.estimators.too_many import TooManyColumns, TooManyRows, explained_by_line
 from priorfit.extras import needs_extra
-from priorfit.network import PFN
+from priorfit.network import Model
 
 with needs_extra("sklearn"):
     from sklearn.base import RegressorMixin
@@ -49,7 +49,7 @@ class PFNRegressor(RegressorMixin, PFNEstimator):
 
     def __init__(
         self,
-        model: str | Path | PFN = REGRESSION,
+        model: str | Path | Model = REGRESSION,
         *,
         too_many_rows: TooManyRows = "error",
         too_many_columns: TooManyColumns = "error",

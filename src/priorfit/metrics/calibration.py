@@ -42,7 +42,7 @@ def coverage(ppd: Distribution, y: Values, levels: Values) -> Float[Tensor, "lev
 def expected_calibration_error(ppd: Distribution, y: Num[Tensor, "..."], num_bins: int = 15) -> Float[Tensor, ""]:
     """The mean distance between confidence and accuracy of the most probable class, over bins of confidence.
 
-    >>> ppd = Bernoulli(torch.tensor([0.9, 0.9, 0.9, 0.9]))
+    >>> ppd = Categorical(torch.tensor([0.1, 0.9]).expand(4, 2))
     >>> expected_calibration_error(ppd, torch.tensor([1.0, 1.0, 1.0, 0.0]))
     tensor(0.1500)
     """

@@ -8,7 +8,7 @@ from torch.distributions import Distribution
 from priorfit.data import Batch
 from priorfit.distributions import best_fit, expected_log_prob
 from priorfit.metrics.estimate import Estimate
-from priorfit.predictor import Predictor
+from priorfit.predictor import Predictor, predict
 
 NUM_NODES = 256
 """Where the expectation over y has no closed form: more than in training, since a measurement must be right."""
@@ -17,7 +17,7 @@ NUM_NODES = 256
 def nll(predictor: Predictor, tasks: Batch) -> Estimate:
     """The negative log likelihood of the queries, averaged over the queries of a dataset and then over datasets."""
     with torch.no_grad():
-        return _over_datasets(-_prediction(predictor, tasks).log_prob(tasks.query_y))
+        return _over_datasets(-predict(predictor, tasks).log_prob(tasks.query_y))
 
 
 def gap(predictor: Predictor, reference: Predictor, tasks: Batch) -> Estimate:
@@ -27,14 +27,14 @@ def gap(predictor: Predictor, reference: Predictor, tasks: Batch) -> Estimate:
     its error is far smaller than that of a difference between two ``nll``.
     """
     with torch.no_grad():
-        ppd, truth = _prediction(predictor, tasks), _prediction(reference, tasks)
+        ppd, truth = predict(predictor, tasks), predict(reference, tasks)
         return _over_datasets(divergence(truth, ppd))
 
 
 def floor(predictor: Predictor, reference: Predictor, tasks: Batch) -> Estimate:
     """The gap that the predictor's head cannot avoid: that of its best fit to the reference, with the same borders."""
     with torch.no_grad():
-        ppd, truth = _prediction(predictor, tasks), _prediction(reference, tasks)
+        ppd, truth = predict(predictor, tasks), predict(reference, tasks)
         return _over_datasets(divergence(truth, best_fit(ppd, truth)))
 
 
@@ -46,10 +46,6 @@ def divergence(truth: Distribution, ppd: Distribution) -> Float[Tensor, "*batch"
     tensor([0.5000, 0.5000, 0.5000])
     """
     return -truth.entropy() - expected_log_prob(ppd, truth, num_nodes=NUM_NODES)
-
-
-def _prediction(predictor: Predictor, tasks: Batch) -> Distribution:
-    return predictor.condition(tasks.context_x, tasks.context_y).predict(tasks.query_x)
 
 
 def _over_datasets(values: Float[Tensor, "*batch query"]) -> Estimate:

@@ -3,7 +3,7 @@
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.distributions import Bernoulli, Categorical, Distribution
+from torch.distributions import Categorical, Distribution
 
 from priorfit.distributions.values import Values, as_values
 from priorfit.errors import InputError
@@ -24,5 +24,5 @@ def quantile(ppd: Distribution, level: float) -> Float[Tensor, "*batch"]:
 
 def check_reals(ppd: Distribution) -> None:
     """Refuse distributions over classes, which have neither quantiles nor distances."""
-    if isinstance(ppd, Categorical | Bernoulli):
+    if isinstance(ppd, Categorical):
         raise InputError(f"expected a distribution of reals; got {type(ppd).__name__}, which is one of classes.")

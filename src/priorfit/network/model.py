@@ -1,13 +1,14 @@
 """What the training loop asks of a network: a loss to descend, an answer to judge, a card and a place to save."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Num
 from torch import Tensor, nn
 
 from priorfit.data import Batch
@@ -37,6 +38,10 @@ class Model(nn.Module, ABC):
     def condition(self, context_x: Values, context_y: Values) -> Posterior:
         """See `Predictor.condition`."""
 
+    def matrices(self) -> Iterable[nn.Parameter]:
+        """The weights that Muon updates; none unless a network names them."""
+        return []
+
     def in_model_units(self: Kind) -> Kind:
         """The same network for data that are in its own units already, as draws of its prior are."""
         if self.problem.units == "fixed":
@@ -57,6 +62,19 @@ class Model(nn.Module, ABC):
         """Write a folder ``model.safetensors`` + ``config.json``; ``dtype`` is that of the weights in the file."""
         write_model(self, self.settings, self.problem, self.card, usable_path(path), dtype)
 
-    def finished(self: Kind) -> Kind:
+    def frozen(self: Kind) -> Kind:
         """The model for use: its weights ask for no gradient, so predictions keep no graph unless their inputs do."""
         return self.eval().requires_grad_(False)
+
+
+class ModelSettings(ABC):
+    """The settings of a network: a frozen dataclass and the schema of a recipe's ``[network]``; ``build`` makes it."""
+
+    @abstractmethod
+    def build(
+        self,
+        problem: Problem,
+        card: ModelCard | None = None,
+        target_sample: Num[Tensor, "batch points"] | None = None,
+    ) -> Model:
+        """An untrained model; ``target_sample`` holds targets of the prior (None: weights will be loaded)."""

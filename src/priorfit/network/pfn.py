@@ -1,37 +1,48 @@
 """The Prior-Data Fitted Network: context and queries in, predictive distributions out."""
 
-from pathlib import Path
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Float, Num
 from torch import Tensor, nn
+from torch.distributions import Distribution
 
 from priorfit.data import Batch
+from priorfit.network.attention.attention import KeysValues
+from priorfit.network.attention.positions import POSITIONS
+from priorfit.network.attention.transformer import Transformer
 from priorfit.network.card import ModelCard
-from priorfit.network.embedding import target_encoder
-from priorfit.network.front import regression_and_head
+from priorfit.network.encoders.targets import target_encoder
 from priorfit.network.limits import warn_of_context
-from priorfit.network.loading import network_of
 from priorfit.network.model import Model
-from priorfit.network.positions import POSITIONS
-from priorfit.network.posterior import Memory, PFNPosterior
+from priorfit.network.posterior import PFNPosterior
 from priorfit.network.problem import Problem
 from priorfit.network.reading import reading_of
-from priorfit.network.settings import NetworkSettings
-from priorfit.network.solutions import Remembered
-from priorfit.network.storage import read_model
-from priorfit.network.transformer import Transformer
+from priorfit.network.solver.solver import FirstGuess, Solved
+from priorfit.network.solver.tokens import GuessEncoder
 from priorfit.network.units import scaling_for
 from priorfit.network.validation import checked_context, readable
-from priorfit.paths import usable_path
 from priorfit.values import Values
+
+if TYPE_CHECKING:
+    from priorfit.network.settings import NetworkSettings
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What a network keeps of a context: keys and values of each layer, and what its solver keeps."""
+
+    layers: list[KeysValues]
+    solved: Solved | None
 
 
 class PFN(Model):
     """A transformer fitted to a prior; a `Predictor`.
 
-    >>> from priorfit.data import Real
-    >>> model = PFN(NetworkSettings(width=32, layers=2), Problem(1, Real(), (0.0, 1.0)))
+    >>> import priorfit as pf
+    >>> model = PFN(pf.NetworkSettings(width=32, layers=2), Problem(1, pf.Real(), (0.0, 1.0)))
     >>> posterior = model.condition(torch.rand(8, 20, 1), torch.randn(8, 20))
     >>> ppd = posterior.predict(torch.rand(8, 5, 1))
     >>> ppd.batch_shape, ppd.mean.shape
@@ -40,7 +51,7 @@ class PFN(Model):
 
     def __init__(
         self,
-        settings: NetworkSettings,
+        settings: "NetworkSettings",
         problem: Problem,
         card: ModelCard | None = None,
         target_sample: Num[Tensor, "batch points"] | None = None,
@@ -52,13 +63,14 @@ class PFN(Model):
         self.input_encoder = settings.encoder_for(problem).build(problem.num_features, width, problem.input_range)
         self.target_encoder = target_encoder(problem.outcome, width).requires_grad_(settings.layers > 0)
         self.positions = POSITIONS[settings.positions]()
-        self.transformer = Transformer(
-            width, settings.layers, settings.heads, settings.feedforward, settings.attention, settings.loops
-        )
+        self.transformer = Transformer(width, settings.layers, settings.attention_heads, settings.feedforward)
         self.scaling = scaling_for(problem.outcome, settings.target_scaling)
         sample = None if target_sample is None else self.scaling.calibrate(target_sample)
-        self.regression, self.head = regression_and_head(settings, problem, sample)
-        self.evidence = settings.regression.evidence if settings.regression else 0.0
+        self.solver = None if settings.solver is None else settings.solver.build(problem, settings.encoder_for(problem))
+        if self.solver is not None:
+            self.guess_encoder = GuessEncoder(self.solver.num_numbers, width)
+            sample = None if sample is None else standard_residuals()
+        self.head = settings.output_for(problem).build(problem.outcome, sample)
         self.decoder = nn.Linear(width, self.head.num_parameters)
         nn.init.zeros_(self.decoder.weight)
         with torch.no_grad():
@@ -69,76 +81,74 @@ class PFN(Model):
         """The dtype of the weights; inputs are cast to it."""
         return self.decoder.weight.dtype
 
+    def matrices(self) -> Iterable[nn.Parameter]:
+        """See `Model.matrices`."""
+        return [*self.transformer.matrices(), *([] if self.solver is None else self.solver.matrices())]
+
     def forward(
         self,
         context_x: Float[Tensor, "batch context features"],
         context_y: Num[Tensor, "batch context"],
         query_x: Float[Tensor, "batch query features"],
-    ) -> Float[Tensor, "batch query parameters"]:
-        """The head's parameters for each query, in one pass; ``context_y`` is in the network's units."""
-        return self._asked(context_x, context_y, query_x)[0]
-
-    def _asked(
-        self,
-        context_x: Float[Tensor, "batch context features"],
-        context_y: Num[Tensor, "batch context"],
-        query_x: Float[Tensor, "batch query features"],
-    ) -> tuple[Float[Tensor, "batch query parameters"], Remembered | None]:
-        tokens, memory = self._read(context_x, context_y)
-        queries, guess = self._questions(query_x, memory)
+    ) -> tuple[Distribution, Solved | None]:
+        """The predictive of each query, in the network's units, and what the solver keeps; in one pass."""
+        solved = None if self.solver is None else self.solver.condition(context_x, context_y)
+        tokens = self._context_tokens(context_x, context_y, solved)
+        queries, guess = self._query_tokens(query_x, solved)
         states = self.transformer(torch.cat([tokens, queries], dim=1), tokens.shape[1])
-        return torch.cat([self.decoder(states), *guess], dim=-1), memory
+        return self._answer(states, guess), solved
 
-    def _read(
-        self, context_x: Float[Tensor, "batch context features"], context_y: Num[Tensor, "batch context"]
-    ) -> tuple[Float[Tensor, "batch tokens width"], Remembered | None]:
-        """The tokens of a context and the regressions on it; without layers nobody would read the tokens."""
-        memory, told = None, None
-        if self.regression is not None:
-            memory, left_out = self.regression.remember(context_x, context_y)
-            if not self.settings.layers:
-                return context_x.new_zeros(len(context_x), 0, self.settings.width), memory
-            told = self.regression.tell(memory, left_out, context_y)
-        tokens = self.positions(self.input_encoder(context_x) + self.target_encoder(context_y))
-        return tokens if told is None else tokens + told, memory
-
-    def _questions(
-        self, query_x: Float[Tensor, "batch query features"], memory: Remembered | None
-    ) -> tuple[Float[Tensor, "batch query width"], list[Float[Tensor, "batch query guessed"]]]:
-        """The tokens of queries, and the regressions' guess if there is one."""
-        tokens = self.input_encoder(query_x)
-        if self.regression is None or memory is None:
-            return tokens, []
-        guess, told = self.regression.answer(query_x, memory)
-        return tokens + told, [guess]
-
-    def remember(
+    def encoded(
         self, context_x: Float[Tensor, "batch context features"], context_y: Num[Tensor, "batch context"]
     ) -> Memory:
         """What answers to queries need of a context, whose y are in the network's units."""
-        tokens, memory = self._read(context_x, context_y)
-        return Memory(self.transformer.remember(tokens), memory)
+        solved = None if self.solver is None else self.solver.condition(context_x, context_y)
+        return Memory(self.transformer.condition(self._context_tokens(context_x, context_y, solved)), solved)
 
-    def answer(
-        self, query_x: Float[Tensor, "batch query features"], memory: Memory
-    ) -> Float[Tensor, "batch query parameters"]:
-        """The head's parameters for each query, as `forward` gives them."""
-        queries, guess = self._questions(query_x, memory.regression)
-        return torch.cat([self.decoder(self.transformer.answer(queries, memory.layers)), *guess], dim=-1)
+    def answer(self, query_x: Float[Tensor, "batch query features"], memory: Memory) -> Distribution:
+        """The predictive of each query, as `forward` gives it."""
+        queries, guess = self._query_tokens(query_x, memory.solved)
+        return self._answer(self.transformer.predict(queries, memory.layers), guess)
+
+    def _context_tokens(
+        self,
+        context_x: Float[Tensor, "batch context features"],
+        context_y: Num[Tensor, "batch context"],
+        solved: Solved | None,
+    ) -> Float[Tensor, "batch tokens width"]:
+        """The tokens of a context; without layers nobody would read them."""
+        if not self.settings.layers:
+            return context_x.new_zeros(len(context_x), 0, self.settings.width)
+        tokens = self.positions(self.input_encoder(context_x) + self.target_encoder(context_y))
+        return tokens if solved is None else tokens + self.guess_encoder.labelled(solved.leave_one_out(), context_y)
+
+    def _query_tokens(
+        self, query_x: Float[Tensor, "batch query features"], solved: Solved | None
+    ) -> tuple[Float[Tensor, "batch query width"], FirstGuess | None]:
+        """The tokens of queries, and the solver's guess if there is one."""
+        tokens = self.input_encoder(query_x)
+        if solved is None:
+            return tokens, None
+        guess = solved.predict(query_x)
+        return tokens + self.guess_encoder(guess), guess
+
+    def _answer(self, states: Float[Tensor, "batch query width"], guess: FirstGuess | None) -> Distribution:
+        return self.head(self.decoder(states), None if guess is None else guess.ppd)
 
     def loss(self, batch: Batch) -> Float[Tensor, "batch query"]:
-        """The Prior-Data NLL of each query: of its drawn y, or in expectation where ``batch.target`` is given."""
+        """The Prior-Data NLL of each query: of its drawn y, or in expectation where ``batch.query_law`` is given."""
         units = self.scaling(batch.context_y)
-        parameters, memory = self._asked(batch.context_x, units.to_model(batch.context_y), batch.query_x)
-        ppd, query_y = self.head(parameters), units.to_model(batch.query_y)
-        if batch.target is None:
+        ppd, solved = self(batch.context_x, units.to_model(batch.context_y), batch.query_x)
+        query_y = units.to_model(batch.query_y)
+        if batch.query_law is None:
             losses = units.log_scale - ppd.log_prob(query_y)
         else:
-            losses = units.log_scale - self.head.expected_log_prob(ppd, units.law_to_model(batch.target), query_y)
-        if memory is None or not self.evidence:
+            losses = units.log_scale - self.head.expected_log_prob(ppd, units.law_to_model(batch.query_law), query_y)
+        weight = 0.0 if self.settings.solver is None else self.settings.solver.evidence_weight
+        if solved is None or not weight:
             return losses
-        per_point = memory.mixed_log_evidence() / max(batch.context_y.shape[1], 1)
-        return losses - self.evidence * per_point[:, None].to(self.dtype)
+        per_point = solved.log_evidence / max(batch.context_y.shape[1], 1)
+        return losses - weight * per_point[:, None].to(self.dtype)
 
     def condition(self, context_x: Values, context_y: Values) -> PFNPosterior:
         """Run the context through the network once and keep its keys and values; an empty context is the prior.
@@ -154,11 +164,10 @@ class PFN(Model):
         targets = readable(reading.targets(y), weight, "context_y")
         warn_of_context(inputs, targets, self.problem, self.card)
         units = self.scaling(targets)
-        memory = self.remember(inputs, units.to_model(targets))
+        memory = self.encoded(inputs, units.to_model(targets))
         return PFNPosterior(self, memory, reading, units, (inputs, targets))
 
 
-def load_pfn(path: str | Path) -> PFN:
-    """Read a folder that `PFN.save` wrote; runs no code from it."""
-    settings, problem, card, weights = read_model(usable_path(path))
-    return network_of(lambda: PFN(settings, problem, card), weights, path).finished()
+def standard_residuals() -> Float[Tensor, " sample"]:
+    """A sample of the standard Normal: what bars are laid over where a guess gives the units."""
+    return torch.special.ndtri(torch.linspace(5e-5, 1 - 5e-5, 10_000))

@@ -1,18 +1,16 @@
 """A conditioned network: it answers any number of queries, in chunks that fit in memory."""
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias, cast
 
-import torch
 from jaxtyping import Num
 from torch import Tensor
-from torch.distributions import Distribution
+from torch.distributions import Categorical, Distribution, Normal
 
+from priorfit.distributions.joining import joined, reshaped
 from priorfit.errors import InputError
-from priorfit.network.attention import KeysValues
 from priorfit.network.limits import warn_of_inputs
 from priorfit.network.reading import Reading
-from priorfit.network.solutions import Remembered
 from priorfit.network.surprise import DRAWS, Surprise, surprise_of
 from priorfit.network.units import NoUnits, Units
 from priorfit.network.validation import checked_queries, is_finite, readable
@@ -20,7 +18,7 @@ from priorfit.priors import Prior
 from priorfit.values import Values
 
 if TYPE_CHECKING:
-    from priorfit.network.pfn import PFN
+    from priorfit.network.pfn import PFN, Memory
 
 Context: TypeAlias = tuple[Num[Tensor, "datasets points features"], Num[Tensor, "datasets points"]]
 """The points that a network was conditioned on, in the units of its prior."""
@@ -29,19 +27,11 @@ CHUNK_BYTES = 64 * 2**20
 """Memory that the network's intermediate states of one chunk of queries may take."""
 
 
-@dataclass(frozen=True)
-class Memory:
-    """What a network keeps of a context: keys and values of each layer, and the regressions where it has them."""
-
-    layers: list[KeysValues]
-    regression: Remembered | None
-
-
 class PFNPosterior:
     """What a network remembers of a context; a `Posterior`."""
 
     def __init__(
-        self, model: "PFN", memory: Memory, reading: Reading, units: Units | NoUnits, context: Context
+        self, model: "PFN", memory: "Memory", reading: Reading, units: Units | NoUnits, context: Context
     ) -> None:
         self._model, self._memory, self._reading, self._units = model, memory, reading, units
         self._context = context
@@ -56,9 +46,9 @@ class PFNPosterior:
         x = checked_queries(query_x, reading.batch_shape, reading.num_columns, model.problem)
         inputs = readable(reading.inputs(x), model.decoder.weight, "query_x")  # (batch, query, features)
         warn_of_inputs(inputs, model.problem)
-        refined = torch.cat([self._refined(chunk) for chunk in inputs.split(self.chunk_size(), dim=1)], dim=1)
-        refined = refined.reshape(*x.shape[:-1], refined.shape[-1])
-        return reading.to_user(model.head.distribution(refined), self._units)
+        ppd = joined([self._answered(chunk) for chunk in inputs.split(self.chunk_size(), dim=1)])
+        shaped = reshaped(ppd, x.shape[:-1])
+        return reading.to_user(shaped, self._units)
 
     def surprise(self, prior: Prior | None = None, draws: int = DRAWS, seed: int = 0) -> Surprise:
         """Did the prior draw this context? A p-value: small where the data are unlike the prior's, in whatever way.
@@ -86,18 +76,15 @@ class PFNPosterior:
         settings, head = self._model.settings, self._model.head
         # tokens, normalised copy, query, attended, residuals; the feed-forward layer twice; the head's numbers
         numbers = 8 * settings.width + 2 * settings.feedforward + 4 * head.num_parameters
-        if settings.query_attention == "self" and self._memory.layers:
-            numbers += 2 * settings.heads * self._memory.layers[0].keys.shape[2]
-        numbers += 0 if self._model.regression is None else self._model.regression.numbers_per_query
+        numbers += 0 if self._model.solver is None else self._model.solver.memory_per_query
         batch_size = max(1, self._reading.batch_shape.numel())
         return max(1, CHUNK_BYTES // (numbers * self._model.dtype.itemsize * batch_size))
 
-    def _refined(self, query_x: Num[Tensor, "batch query features"]) -> Tensor:
-        model = self._model
-        parameters = model.answer(query_x, self._memory)
-        if not is_finite(parameters):
+    def _answered(self, query_x: Num[Tensor, "batch query features"]) -> Distribution:
+        ppd = self._model.answer(query_x, self._memory)
+        if not is_finite(ppd.loc if isinstance(ppd, Normal) else cast(Categorical, ppd).logits):
             raise InputError(
                 "the network's answer is not finite: values of the context or the queries are so large that its "
-                f"{model.dtype} numbers overflow. Rescale them to the units of the prior."
+                f"{self._model.dtype} numbers overflow. Rescale them to the units of the prior."
             )
-        return model.head.refine(parameters)
+        return ppd

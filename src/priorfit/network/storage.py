@@ -1,5 +1,6 @@
 """A network as a folder: its weights, and plain data that say how to build it."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,14 +13,17 @@ from priorfit.data import Classes, Real
 from priorfit.description import build, describe
 from priorfit.errors import CheckpointError, InputError, PriorfitError, RecipeError
 from priorfit.network.card import ModelCard
-from priorfit.network.embedding import FourierEncoder, LinearEncoder
-from priorfit.network.harmonics import Harmonics
-from priorfit.network.heads import NormalHead, NormalMixtureHead, RiemannHead, SigmoidHead, SoftmaxHead
-from priorfit.network.latent_regression import LatentRegression
-from priorfit.network.polynomials import PolynomialEncoder
-from priorfit.network.problem import Columns, Problem, columns_of, fewest_features
-from priorfit.network.regression import Regression
-from priorfit.network.settings import NetworkSettings
+from priorfit.network.encoders.inputs import FourierEncoder, LinearEncoder
+from priorfit.network.encoders.polynomials import PolynomialEncoder
+from priorfit.network.heads.classes import SigmoidHead, SoftmaxHead
+from priorfit.network.heads.mixture import CorrectedMixtureHead, NormalHead, NormalMixtureHead
+from priorfit.network.heads.riemann import RiemannHead
+from priorfit.network.older_files import problem_in, settings_in, weights_in
+from priorfit.network.problem import Columns, Problem
+from priorfit.network.solver.bases import Harmonics
+from priorfit.network.solver.classes import ClassSolver
+from priorfit.network.solver.latent import LatentSolver
+from priorfit.network.solver.linear import LinearSolver
 
 Settings = TypeVar("Settings")
 
@@ -29,11 +33,11 @@ DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 NETWORK_TYPES: dict[str, type] = {
     kind.__name__: kind
     for kind in (
-        NetworkSettings,
         Problem,
         Columns,
-        Regression,
-        LatentRegression,
+        LinearSolver,
+        LatentSolver,
+        ClassSolver,
         Harmonics,
         LinearEncoder,
         FourierEncoder,
@@ -41,13 +45,14 @@ NETWORK_TYPES: dict[str, type] = {
         RiemannHead,
         NormalHead,
         NormalMixtureHead,
+        CorrectedMixtureHead,
         SoftmaxHead,
         SigmoidHead,
         Real,
         Classes,
     )
 }
-"""The table that a saved network is built from; nothing else is ever constructed."""
+"""The parts that a saved network is built from, beside its settings; nothing else is ever constructed."""
 
 
 def write_model(
@@ -73,15 +78,14 @@ def narrowed(model: nn.Module, dtype: torch.dtype | None) -> dict[str, Tensor]:
     return state
 
 
-def read_model(
-    path: Path, kind: type[Settings] = NetworkSettings
-) -> tuple[Settings, Problem, ModelCard, dict[str, Tensor]]:
-    """What `write_model` wrote, if its settings are of this kind, with the weights in float32 at least."""
+def read_model(path: Path, kinds: Sequence[type[Settings]]) -> tuple[Settings, Problem, ModelCard, dict[str, Tensor]]:
+    """What `write_model` wrote, if its settings are of one of these kinds, with the weights in float32 at least."""
     groups, config = load_folder(path)
     try:
-        settings = build(config["network"], NETWORK_TYPES | {kind.__name__: kind})
-        if not isinstance(settings, kind):
-            raise RecipeError(f"expected {kind.__name__}, found {type(settings).__name__}")
+        settings = build(settings_in(config["network"]), NETWORK_TYPES | {kind.__name__: kind for kind in kinds})
+        if not isinstance(settings, tuple(kinds)):
+            expected = " or ".join(kind.__name__ for kind in kinds)
+            raise RecipeError(f"expected {expected}, found {type(settings).__name__}")
         problem, card = build(problem_in(config), NETWORK_TYPES), card_from(config["card"])
     except (KeyError, TypeError, AttributeError, RecursionError, PriorfitError) as error:
         raise CheckpointError(
@@ -89,19 +93,7 @@ def read_model(
             "Load the folder that save wrote, with the class that wrote it, or upgrade priorfit."
         ) from error
     weights = {name: value.float() if is_half(value) else value for name, value in groups["model"].items()}
-    return settings, problem, card, weights
-
-
-def problem_in(config: dict[str, Any]) -> dict[str, Any]:
-    """The description of a model's problem; older files have a shorter one and keep the rest in their card."""
-    if "problem" in config:
-        return config["problem"]
-    task, card = config["task"], config["card"]
-    prior, most = card.get("prior", {}), task["num_features"]
-    columns = columns_of(prior)
-    known = {} if columns is None else {"columns": describe(columns)}
-    more = {"min_features": fewest_features(prior, most), "units": card.get("units", "fixed"), **known}
-    return {**task, "type": "Problem", **more}
+    return settings, problem, card, weights_in(weights)
 
 
 def is_half(value: Tensor) -> bool:

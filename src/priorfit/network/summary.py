@@ -18,8 +18,8 @@ def summary(model: "Model") -> str:
     PFN 'bnn-small', fitted to BayesianNetwork
       takes      3 columns, contexts of 0 to 100 points
       answers    2 classes
-      trained    192,000 datasets, 3,000 steps
-      network    152 weights
+      trained    192,000 datasets, 6,000 steps
+      network    81 weights
     """
     weights = sum(weight.numel() for weight in model.parameters())
     prior = model.card.prior.get("name") or model.card.prior.get("type")

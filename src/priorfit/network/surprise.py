@@ -108,7 +108,7 @@ def asking(model: "PFN") -> Ask:
 
     def ask(x: Tensor, y: Tensor, query_x: Tensor) -> Distribution:
         units = model.scaling(y)
-        return units.to_user(model.head(model.answer(query_x, model.remember(x, units.to_model(y)))))
+        return units.to_user(model.answer(query_x, model.encoded(x, units.to_model(y))))
 
     return ask
 

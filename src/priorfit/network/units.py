@@ -23,10 +23,10 @@ class Units:
         """Targets in the network's units."""
         return (y - self.shift) / self.scale
 
-    def law_to_model(self, target: Distribution) -> Distribution:
+    def law_to_model(self, law: Distribution) -> Distribution:
         """A Normal over targets in the network's units; its scale may be 0."""
-        assert isinstance(target, Normal)  # the contract of `Batch.target` for real targets
-        return Normal((target.loc - self.shift) / self.scale, target.scale / self.scale, validate_args=False)
+        assert isinstance(law, Normal)  # the contract of `Batch.query_law` for real targets
+        return Normal((law.loc - self.shift) / self.scale, law.scale / self.scale, validate_args=False)
 
     def to_user(self, ppd: Distribution) -> Distribution:
         """A distribution over the network's y as one over y."""

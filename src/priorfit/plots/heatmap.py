@@ -3,7 +3,7 @@
 import torch
 from jaxtyping import Float, Num
 from torch import Tensor
-from torch.distributions import Bernoulli, Categorical, Distribution
+from torch.distributions import Categorical, Distribution
 
 from priorfit.distributions.class_probabilities import class_probs
 from priorfit.errors import InputError
@@ -49,7 +49,7 @@ def plot_density(
     """
     dataset = slice_of(context_x, context_y, query_range)
     ppd = dataset.predict(predictor)
-    is_real = not isinstance(ppd, Bernoulli | Categorical)
+    is_real = not isinstance(ppd, Categorical)
     values = _values(ppd, dataset, value_range) if is_real else _labels(ppd)
     # One row after the other: a distribution of a thousand buckets would otherwise need gigabytes.
     density = torch.stack([ppd.log_prob(value.expand(ppd.batch_shape)).exp() for value in values])  # (value, query)

@@ -2,7 +2,7 @@
 
 from jaxtyping import Float, Num
 from torch import Tensor
-from torch.distributions import Bernoulli, Categorical
+from torch.distributions import Categorical
 
 from priorfit.extras import needs_extra
 from priorfit.plots.canvas import BLUE, SKY, VERMILION, Slice, axis_or_new, legend_above, quantile, slice_of, tidy
@@ -43,7 +43,7 @@ def plot_predictive(
     dataset = slice_of(context_x, context_y, query_range)
     ppd = dataset.predict(predictor)
     ax = axis_or_new(ax)
-    draw = draw_probabilities if isinstance(ppd, Bernoulli | Categorical) else _draw_intervals
+    draw = draw_probabilities if isinstance(ppd, Categorical) else _draw_intervals
     draw(ax, dataset, predictor, reference)
     ax.margins(x=0.02)
     tidy(ax)

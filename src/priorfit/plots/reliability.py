@@ -5,7 +5,7 @@ import math
 import torch
 from jaxtyping import Float, Num
 from torch import Tensor
-from torch.distributions import Bernoulli, Categorical, Distribution
+from torch.distributions import Categorical, Distribution
 
 from priorfit.distributions.class_probabilities import class_probs
 from priorfit.errors import InputError
@@ -68,9 +68,7 @@ def plot_calibration(ppd: Distribution, y: Num[Tensor, "..."], *, ax: Axes | Non
     'share of targets inside'
     """
     _counted(y.flatten())
-    stated, found, half_widths, labels = (
-        _of_classes(ppd, y) if isinstance(ppd, Bernoulli | Categorical) else _of_reals(ppd, y)
-    )
+    stated, found, half_widths, labels = _of_classes(ppd, y) if isinstance(ppd, Categorical) else _of_reals(ppd, y)
     ax = axis_or_new(ax)
     ax.plot([0, 1], [0, 1], color=BLACK, linewidth=1.0, linestyle=(0, (1, 2)), label="right")
     ax.errorbar(
@@ -99,7 +97,7 @@ def _of_reals(ppd: Distribution, y: Num[Tensor, "..."]) -> Curve:
     return levels, shares, _half_width(shares, y.numel()), ("level of the central interval", "share of targets inside")
 
 
-def _of_classes(ppd: Bernoulli | Categorical, y: Num[Tensor, "..."]) -> Curve:
+def _of_classes(ppd: Categorical, y: Num[Tensor, "..."]) -> Curve:
     confidence, label = (each.flatten().cpu() for each in class_probs(ppd).max(-1))
     is_right = (label == y.flatten().cpu()).double()
     bins = (confidence * NUM_BINS).long().clamp(max=NUM_BINS - 1)

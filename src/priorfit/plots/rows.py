@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from torch.distributions import Bernoulli, Categorical, Distribution
+from torch.distributions import Categorical, Distribution
 
 from priorfit.distributions.class_probabilities import class_probs
 from priorfit.errors import InputError
@@ -35,7 +35,7 @@ def plot_rows(ppd: Distribution, *, labels: Sequence[int] | None = None, ax: Axe
         raise InputError(f"This picture shows queries of one dataset: batch_shape (query,); got {ppd.batch_shape}.")
     ax = axis_or_new(ax)
     places = list(range(ppd.batch_shape[0]))
-    if isinstance(ppd, Bernoulli | Categorical):
+    if isinstance(ppd, Categorical):
         _draw_classes(ax, places, ppd)
     else:
         _draw_reals(ax, places, ppd)

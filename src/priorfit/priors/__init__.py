@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from priorfit.data import Classes, Real
+from priorfit.priors.architectures import Architecture as Architecture
 from priorfit.priors.architectures import ArchitecturePrior as ArchitecturePrior
 from priorfit.priors.architectures import Beta as Beta
 from priorfit.priors.architectures import Constant as Constant
 from priorfit.priors.architectures import GammaRange as GammaRange
+from priorfit.priors.architectures import Sampler as Sampler
 from priorfit.priors.architectures import ScaledBeta as ScaledBeta
 from priorfit.priors.bayesian_network import BayesianNetwork as BayesianNetwork
 from priorfit.priors.beta_bernoulli import BetaBernoulli as BetaBernoulli
@@ -16,6 +18,7 @@ from priorfit.priors.function import FunctionPrior as FunctionPrior
 from priorfit.priors.gaussian_process import GaussianProcess as GaussianProcess
 from priorfit.priors.hyper_gaussian_process import Gamma as Gamma
 from priorfit.priors.hyper_gaussian_process import HyperGaussianProcess as HyperGaussianProcess
+from priorfit.priors.hyper_gaussian_process import Hyperparameters as Hyperparameters
 from priorfit.priors.inputs import Inputs as Inputs
 from priorfit.priors.inputs import MixtureInputs as MixtureInputs
 from priorfit.priors.inputs import NormalInputs as NormalInputs
@@ -23,6 +26,7 @@ from priorfit.priors.inputs import UniformInputs as UniformInputs
 from priorfit.priors.linear import LinearRegression as LinearRegression
 from priorfit.priors.mixture import Mixture as Mixture
 from priorfit.priors.prior import Prior as Prior
+from priorfit.priors.strokes import Characters as Characters
 from priorfit.priors.strokes import Strokes as Strokes
 from priorfit.priors.wrappers import Binarized as Binarized
 from priorfit.priors.wrappers import PaddedFeatures as PaddedFeatures

@@ -18,9 +18,6 @@ from priorfit.priors.conditionals import FixedConditional
 from priorfit.priors.inputs import Inputs, NormalInputs
 from priorfit.priors.prior import Prior
 
-LINEAR_HEADS = 4
-"""Regressions of a network without activation: it is linear in x, at a scale that is drawn too."""
-
 
 @dataclass(frozen=True)
 class BayesianNetwork(Prior):
@@ -64,9 +61,6 @@ class BayesianNetwork(Prior):
         fixed = tuple(getattr(self, name) for name in ("hidden", "activation", "noise"))
         if self.architecture is not None and fixed != ((5,), None, 0.01):
             raise InputError("an architecture draws hidden, activation and noise; leave those three out.")
-        is_linear = self.architecture is None and self.activation is None
-        if is_linear and self.outcome in (Real(), Classes(2)):
-            object.__setattr__(self, "regression_heads", LINEAR_HEADS)
 
     def draw(self, x: Float[Tensor, "batch points features"]) -> Datasets:
         """See `Prior.draw`."""

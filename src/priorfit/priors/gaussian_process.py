@@ -86,7 +86,6 @@ class GaussianProcess(Prior):
 
     outcome = Real()
     offers_expected = True
-    regression_heads = 1
 
     def __post_init__(self) -> None:
         """Check the fields."""

@@ -101,8 +101,6 @@ class HyperGaussianProcess(Prior):
 
     outcome = Real()
     offers_expected = True
-    regression_heads = 4
-    regression_latents = 2
 
     def __post_init__(self) -> None:
         """Check the fields."""

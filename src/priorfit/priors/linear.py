@@ -31,7 +31,6 @@ class LinearRegression(Prior):
 
     outcome = Real()
     offers_expected = True
-    regression_heads = 1
 
     def __post_init__(self) -> None:
         """Check the fields."""

@@ -29,14 +29,6 @@ class Prior(ABC):
     offers_expected: bool = False
     """Whether every draw has a conditional, so that a loss can take the expectation over the targets."""
 
-    regression_heads: int = 0
-    """How many regressions on learned features its functions are a mixture of, roughly: 1 for a Gaussian process; 0
-    where they are none. `fit` puts a regression layer of so many heads in front."""
-
-    regression_latents: int = 0
-    """How many hyper-parameters decide the kernel of each dataset: `fit` learns a family of kernels with so many
-    latents in place of heads, where there is one feature of a known range."""
-
     num_extra: int = 0
     """How many points `draw` uses up for a statistic: the first ones, which it does not return."""
 

@@ -18,7 +18,7 @@ from priorfit.errors import InputError
 from priorfit.estimators import PFNClassifier, PFNRegressor
 from priorfit.estimators.too_many import TooManyColumns, TooManyRows
 from priorfit.extras import needs_extra
-from priorfit.network import PFN
+from priorfit.network import Model
 from priorfit.tables.reading import Question, as_numbers, numbers_in
 
 with needs_extra("tables"):
@@ -63,7 +63,7 @@ class Answer:
         return {"class": most_probable, **{f"p_{label}": shortest(column) for label, column in columns}}
 
 
-def answered(model: PFN, question: Question, name: str, excess: Excess | None = None) -> Answer:
+def answered(model: Model, question: Question, name: str, excess: Excess | None = None) -> Answer:
     """What a model says of the rows of a table without a target: the answer of `PFNRegressor` or `PFNClassifier`.
 
     Without context it is the prior's. ``name`` is what errors call the table.
@@ -90,7 +90,7 @@ def answered(model: PFN, question: Question, name: str, excess: Excess | None = 
     return Answer(*shown, torch.tensor(x[:, columns]), ppd, labels)
 
 
-def prior_answer(model: PFN, x: Float64[Tensor, "query columns"]) -> Answer:
+def prior_answer(model: Model, x: Float64[Tensor, "query columns"]) -> Answer:
     """What a model says before it has seen any row."""
     none_x, none_y = x.new_zeros(0, x.shape[1]), x.new_zeros(0)
     with torch.no_grad():

@@ -7,7 +7,7 @@ from priorfit.errors import PriorError
 from priorfit.seeding import seeded
 from priorfit.training.recipe import Recipe
 
-CONTEXT_STREAM, DATA_STREAM, SAMPLE_STREAM, WEIGHT_STREAM, GAP_STREAM = range(5)
+CONTEXT_STREAM, DATA_STREAM, SAMPLE_STREAM, WEIGHT_STREAM, GAP_STREAM, RACE_STREAM = range(6)
 """The first number after the seed: what a draw is for."""
 
 
@@ -19,7 +19,7 @@ def num_points(recipe: Recipe, step: int) -> int:
 
 def context_size(recipe: Recipe, step: int, micro_batch: int) -> int:
     """The n of a step, one for all of its micro-batches or one for each."""
-    stream = (step,) if recipe.data.one_size else (step, micro_batch)
+    stream = (step,) if recipe.data.same_n else (step, micro_batch)
     with seeded(recipe.seed, CONTEXT_STREAM, *stream):
         return recipe.data.context_sizes.draw(num_points(recipe, step))
 
@@ -32,8 +32,8 @@ def draw_batch(recipe: Recipe, step: int, micro_batch: int) -> Batch:
     with seeded(recipe.seed, DATA_STREAM, step, micro_batch):
         batch = recipe.prior.sample(data.batch_size, num_context + num_queries).split(num_context)
     if data.targets == "sampled":
-        return replace(batch, target=None)
-    if batch.target is None:
+        return replace(batch, query_law=None)
+    if batch.query_law is None:
         raise PriorError(
             f"{type(recipe.prior).__name__} does not know how its targets are distributed given its latents, which "
             'targets="expected" needs. Use targets="sampled".'

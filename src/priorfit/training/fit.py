@@ -1,15 +1,17 @@
 """From a prior to a posterior, in one call."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from priorfit.data import Classes
 from priorfit.errors import InputError
-from priorfit.network import PFN, LatentRegression, NetworkSettings, Regression
+from priorfit.network import PFN, Model, NetworkSettings
 from priorfit.paths import usable_path
 from priorfit.priors import Prior
+from priorfit.training.defaults import candidates, default_data, suggested_network
 from priorfit.training.loop import RunOptions
 from priorfit.training.progress import Display, Silent
+from priorfit.training.race import race
 from priorfit.training.recipe import Budget, DataSettings, Recipe, file_name
 from priorfit.training.stages import train
 
@@ -22,7 +24,7 @@ def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to
     steps: int | None = None,
     seed: int = 0,
     targets: Literal["sampled", "expected"] = "sampled",
-    network: NetworkSettings | None = None,
+    network: NetworkSettings | Literal["auto"] = "auto",
     progress: bool = True,
     folder: str | Path | None = None,
     resume: bool = False,
@@ -37,7 +39,8 @@ def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to
         steps: The training budget as a number of steps, for a result that does not depend on the machine's speed.
         seed: Decides data and initial weights.
         targets: ``"expected"`` takes the expectation over y where the prior knows it: the same aim, less noise.
-        network: Size and parts of the network; by default `default_network`.
+        network: Size and parts of the network. By default it is what suits the prior (`suggested_network`); where
+            nothing is known of the prior and the budget is in minutes, candidates race for a share of it.
         progress: Show a line with loss, gap and time left.
         folder: Save checkpoints and metrics here, so that a stopped run can go on.
         resume: Go on with the run in the folder, which the same call started; it ends in the same weights.
@@ -55,51 +58,40 @@ def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to
         )
     if minutes is None and steps is None:
         minutes = 2.0
-    if network is None:
-        network = default_network(prior)
-    elif not isinstance(network, NetworkSettings):
-        raise InputError(f"network must be a NetworkSettings; got {network!r}.")
+    if network != "auto" and not isinstance(network, NetworkSettings):
+        raise InputError(f'network must be "auto" or a NetworkSettings; got {network!r}.')
     recipe = Recipe(
         prior=prior,
         num_points=num_points,
         budget=Budget(steps=steps, minutes=minutes),
         name=file_name(str(getattr(prior, "name", type(prior).__name__))),
         seed=seed,
-        network=network,
-        data=default_data(network, targets),
+        data=DataSettings(targets=targets),
     )
     options = RunOptions(None if folder is None else usable_path(folder), resume, device)
-    model = train(recipe, options, screen() if progress else Silent())
+    display = screen() if progress else Silent()
+    recipe, start = prepared(recipe, network, display)
+    model = train(recipe, options, display, start)
     assert isinstance(model, PFN)
     return model
 
 
-def default_network(prior: Prior) -> NetworkSettings:
-    """What won the pilots: a regression layer for Gaussian processes and linear models, a plain transformer for others.
-
-    Labels are regressed on fewer features, since each needs several rounds. Kernels whose hyper-parameters are drawn
-    too are a family with latents.
-
-    >>> import priorfit as pf
-    >>> default_network(pf.GaussianProcess()).regression
-    Regression(features=64, heads=1, hidden=128, evidence=0.0)
-    """
-    if prior.regression_latents and prior.num_features == 1 and prior.inputs.range is not None:
-        return NetworkSettings(layers=2, regression=LatentRegression(latents=prior.regression_latents))
-    if prior.regression_heads == 0:
-        return NetworkSettings()
-    features, hidden = (16, 32) if isinstance(prior.outcome, Classes) else (64, 128)
-    return NetworkSettings(regression=Regression(features, prior.regression_heads, hidden))
-
-
-def default_data(network: NetworkSettings, targets: Literal["sampled", "expected"]) -> DataSettings:
-    """What won the pilots: four n in a step for a plain transformer, else each step would pull all weights to its n.
-
-    A regression layer knows how to answer to any n, and is better off with one.
-    """
-    if network.regression is None:
-        return DataSettings(batch_size=16, micro_batches=4, targets=targets, one_size=False)
-    return DataSettings(batch_size=64, targets=targets)
+def prepared(
+    recipe: Recipe, network: NetworkSettings | Literal["auto"], display: Display
+) -> tuple[Recipe, Model | None]:
+    """The recipe with its network chosen, and the network to go on from where a race chose it."""
+    prior, targets = recipe.prior, recipe.data.targets
+    settings = suggested_network(prior) if network == "auto" else network
+    if settings is None and recipe.budget.minutes is None:
+        settings = NetworkSettings()  # a budget in steps has no clock to share
+    if settings is not None:
+        return replace(recipe, network=settings, data=default_data(settings, targets)), None
+    assert recipe.budget.minutes is not None
+    found = race(recipe, candidates(prior), 60 * recipe.budget.minutes)
+    display.announce(f"{recipe.name}: {found}")
+    left = max(0.1, 1 - found.seconds / (60 * recipe.budget.minutes))
+    minutes = left * recipe.budget.minutes
+    return replace(found.winner.recipe, budget=Budget(minutes=minutes)), found.winner.network
 
 
 def screen() -> Display:

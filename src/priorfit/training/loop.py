@@ -196,7 +196,7 @@ class Run:
         network.card = card_of(self.recipe, trainer, self.seconds, self.origin)
         if self.folder is not None and self.group.is_first:
             network.save(self.folder.model)
-        return network.finished()
+        return network.frozen()
 
 
 def opening_words(recipe: Recipe) -> str:

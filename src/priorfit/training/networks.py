@@ -7,11 +7,10 @@ import torch
 from jaxtyping import Num
 from torch import Tensor
 
-from priorfit.baselines.neural_process_settings import NeuralProcessSettings
 from priorfit.data import Classes
 from priorfit.description import describe
 from priorfit.errors import TrainingError
-from priorfit.network import PFN, Model, NetworkSettings, Problem, load_pfn
+from priorfit.network import Model, Problem
 from priorfit.network.problem import columns_of, fewest_features
 from priorfit.seeding import seeded
 from priorfit.training.batches import SAMPLE_STREAM, WEIGHT_STREAM
@@ -19,24 +18,9 @@ from priorfit.training.memory import built_within_memory
 from priorfit.training.recipe import Recipe
 
 
-def new_network(
-    settings: NetworkSettings | NeuralProcessSettings, problem: Problem, sample: Num[Tensor, "datasets points"]
-) -> Model:
-    """An untrained network of these settings; ``sample`` holds targets of the prior."""
-    if isinstance(settings, NeuralProcessSettings):
-        from priorfit.baselines.attentive_neural_process import AttentiveNeuralProcess  # late: most runs train a PFN
-
-        return AttentiveNeuralProcess(settings, problem, target_sample=sample)
-    return PFN(settings, problem, target_sample=sample)
-
-
 def load_network(recipe: Recipe, path: Path) -> Model:
     """The network of a recipe as a run saved it."""
-    if isinstance(recipe.network, NeuralProcessSettings):
-        from priorfit.baselines.attentive_neural_process import AttentiveNeuralProcess
-
-        return AttentiveNeuralProcess.load(path)
-    return load_pfn(path)
+    return load_model(path, [type(recipe.network)])
 
 
 def start_network(recipe: Recipe, start: Model | None) -> Model:
@@ -45,7 +29,7 @@ def start_network(recipe: Recipe, start: Model | None) -> Model:
         sample = target_sample(recipe)
     problem = problem_of(recipe, sample)
     with seeded(recipe.seed, WEIGHT_STREAM):
-        network = built_within_memory(lambda: new_network(recipe.network, problem, sample))
+        network = built_within_memory(lambda: recipe.network.build(problem, target_sample=sample))
     if start is not None:
         copy_weights(start, network)
     return network

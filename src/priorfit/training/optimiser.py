@@ -1,8 +1,8 @@
 """Adam, and Muon in float32 for the matrices of the blocks."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -12,15 +12,12 @@ from torch.optim import Adam, Optimizer
 from priorfit.errors import RecipeError
 from priorfit.fields import check_fields
 
-MUON_PARTS = (".blocks.", "regression.encoder.", "regression.features.")
-"""Where in a network the matrices are that Muon updates."""
-
 
 @dataclass(frozen=True)
 class OptimiserSettings:
     """How weights are updated.
 
-    ``method="muon"`` takes Muon for the matrices of the transformer's blocks, at ``muon_factor`` times the
+    ``method="muon"`` takes Muon for the matrices that a network names (`Model.matrices`), at ``muon_factor`` times the
     learning rate, and Adam for the rest; ``"adam"`` takes Adam for all. ``averaging`` is the decay of an
     exponential average of the weights that becomes the result (0: the last weights are the result).
     """
@@ -38,6 +35,19 @@ class OptimiserSettings:
             raise RecipeError(f"learning_rate, muon_factor and clip must be positive; got {self}.")
         if not 0 < self.warmup < 1 or not 0 <= self.averaging < 1:
             raise RecipeError(f"warmup must lie in (0, 1) and averaging in [0, 1); got {self}.")
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """What optimisers ask of a module: its weights, and which of them are Muon's. A model is one, a solver too."""
+
+    def parameters(self) -> Iterator[nn.Parameter]:
+        """All weights."""
+        ...
+
+    def matrices(self) -> Iterable[nn.Parameter]:
+        """Those that Muon updates."""
+        ...
 
 
 class Muon(Optimizer):
@@ -93,14 +103,11 @@ def orthogonalised(matrices: Float[Tensor, "matrices rows columns"]) -> Float[Te
 class Optimisers:
     """The optimisers of a run as one: they share a schedule, a step and a saved state."""
 
-    def __init__(self, network: nn.Module, settings: OptimiserSettings) -> None:
-        named = [(name, weight) for name, weight in network.named_parameters() if weight.requires_grad]
-        chosen = {name for name, weight in named if weight.ndim == 2 and any(part in name for part in MUON_PARTS)}
-        if settings.method == "adam":
-            chosen = set()
-        matrices = [weight for name, weight in named if name in chosen]
-        others = [weight for name, weight in named if name not in chosen]
-        self.parameters = [weight for _, weight in named]
+    def __init__(self, network: Learner, settings: OptimiserSettings) -> None:
+        self.parameters = [weight for weight in network.parameters() if weight.requires_grad]
+        chosen = set() if settings.method == "adam" else {id(weight) for weight in network.matrices()}
+        matrices = [weight for weight in self.parameters if id(weight) in chosen]
+        others = [weight for weight in self.parameters if id(weight) not in chosen]
         self.clip = settings.clip
         adam = Adam(others, lr=settings.learning_rate, betas=(0.9, 0.98), fused=True)
         self.members: dict[str, Optimizer] = {"adam": adam}

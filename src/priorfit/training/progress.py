@@ -56,6 +56,9 @@ class Silent(Display):
     def show(self, reading: Reading) -> None:
         """See `Display.show`."""
 
+    def announce(self, words: str) -> None:
+        """See `Display.announce`."""
+
 
 class Staged(Display):
     """Shows the readings of one stage, which say so, on another display that is open."""

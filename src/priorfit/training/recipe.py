@@ -13,6 +13,7 @@ from priorfit.description import build, describe
 from priorfit.errors import RecipeError
 from priorfit.fields import check_fields
 from priorfit.network import NETWORK_TYPES, NetworkSettings
+from priorfit.network.older_files import recipe_in
 from priorfit.paths import usable_path
 from priorfit.priors import PRIORS, Prior
 from priorfit.training.context_sizes import ContextSizes, Growth, LogUniformSizes, PaperSizes, UniformSizes
@@ -62,7 +63,7 @@ class DataSettings:
 
     ``num_queries=None`` asks about all N - n points that are not revealed, as in the paper; a number is drawn
     on top of n, whatever n is. ``targets="expected"`` takes the expectation over y where the prior knows it.
-    ``one_size=False`` draws an n for each micro-batch. ``growth`` lets N grow during the first steps.
+    ``same_n=False`` draws an n for each micro-batch. ``growth`` lets N grow during the first steps.
     """
 
     batch_size: int = 64
@@ -70,7 +71,7 @@ class DataSettings:
     num_queries: int | None = None
     context_sizes: ContextSizes = UniformSizes()
     targets: Literal["sampled", "expected"] = "sampled"
-    one_size: bool = True
+    same_n: bool = True
     growth: Growth | None = None
 
     def __post_init__(self) -> None:
@@ -154,6 +155,7 @@ def file_name(text: str) -> str:
 RECIPE_TYPES: dict[str, type] = {
     **PRIORS,
     **NETWORK_TYPES,
+    NetworkSettings.__name__: NetworkSettings,
     **{
         kind.__name__: kind
         for kind in (
@@ -174,13 +176,14 @@ RECIPE_TYPES: dict[str, type] = {
 
 
 def recipe_from(description: dict[str, Any]) -> Recipe:
-    """The recipe that plain data describes; an unknown or missing setting is named.
+    """The recipe that plain data describes; by present names or older ones; an unknown or missing setting is named.
 
     The tables of a stage are laid over those of the recipe, so it names only what is different. A recipe whose stages
     all have a budget needs none of its own.
     """
     if not isinstance(description, dict):
         raise RecipeError(f"a recipe is described by a dict, a table of TOML; got {description!r}.")
+    description = recipe_in(description)
     whole = {"type": "Recipe", **description}
     stages = description.get("stages")
     if isinstance(stages, list) and all(isinstance(stage, dict) for stage in stages):

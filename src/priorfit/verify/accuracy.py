@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from priorfit.baselines.exact import exact_or_none
 from priorfit.metrics import Estimate, divergence
-from priorfit.predictor import Predictor
+from priorfit.predictor import Predictor, predict
 from priorfit.priors import Prior
 from priorfit.verify.check import TRAIN, Check, advised, graded
 from priorfit.verify.tasks import Examined
@@ -21,7 +21,7 @@ def gap_checks(examined: Iterable[Examined], prior: Prior, name: str) -> list[Ch
 
 def _gap_check(some: Examined, reference: Predictor) -> Check:
     tasks = some.tasks
-    truth = reference.condition(tasks.context_x, tasks.context_y).predict(tasks.query_x)
+    truth = predict(reference, tasks)
     gap = Estimate.over(divergence(truth, some.ppd).mean(-1))
     verdict = graded(gap.mean + gap.half_width, good=0.05, doubtful=0.2)
     words = f"{gap} nats are lost to the exact posterior."

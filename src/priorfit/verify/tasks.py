@@ -7,7 +7,7 @@ from torch.distributions import Distribution
 
 from priorfit.data import Batch
 from priorfit.metrics import Estimate
-from priorfit.predictor import Predictor
+from priorfit.predictor import Predictor, predict
 from priorfit.priors import Prior
 from priorfit.seeding import seeded
 
@@ -46,5 +46,5 @@ def examined(model: Predictor, prior: Prior, num_context: int, num_datasets: int
     with seeded(seed, num_context):
         tasks = prior.sample(num_datasets, num_context + 1).split(num_context)
     with torch.no_grad():
-        ppd = model.condition(tasks.context_x, tasks.context_y).predict(tasks.query_x)
+        ppd = predict(model, tasks)
     return Examined(num_context, tasks, ppd)

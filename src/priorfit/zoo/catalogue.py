@@ -3,11 +3,14 @@
 import difflib
 from pathlib import Path
 
+from priorfit.baselines.neural_process_settings import NeuralProcessSettings
 from priorfit.checkpoint import holds_checkpoint
 from priorfit.errors import UnknownModelError
-from priorfit.network import PFN, load_pfn
+from priorfit.network import Model, NetworkSettings, load_model
 
 FOLDER = Path(__file__).parent
+KINDS = (NetworkSettings, NeuralProcessSettings)
+"""The settings of every kind of model that the library saves."""
 
 
 def names() -> list[str]:
@@ -19,16 +22,16 @@ def names() -> list[str]:
     return sorted(path.name for path in FOLDER.iterdir() if (path / "config.json").is_file())
 
 
-def load(name: str | Path) -> PFN:
-    """A released model by its name, or any model by the folder that `PFN.save` wrote; no network, no code.
+def load(name: str | Path) -> Model:
+    """A released model by its name, or any model by the folder that `Model.save` wrote; no network, no code.
 
     >>> load("gp-rbf-1d").problem.num_features
     1
     """
     if str(name) in names():
-        return load_pfn(FOLDER / name)
+        return load_model(FOLDER / name, KINDS)
     if holds_checkpoint(name) or Path(name).is_dir():  # which refuses what cannot be a path
-        return load_pfn(name)
+        return load_model(name, KINDS)
     near = difflib.get_close_matches(str(name), names(), n=1, cutoff=0.0)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise UnknownModelError(

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.distributions import Bernoulli, Categorical
+from torch.distributions import Categorical
 
 from priorfit.baselines.tabular.columns import Encoder, Table, check_categories
 from priorfit.baselines.tabular.cross_validation import Classifier, Search
@@ -75,8 +75,8 @@ class TunedPosterior:
     answers: tuple[Answer, ...]
     searches: tuple[Search, ...]
 
-    def predict(self, query_x: Float[Tensor, "*batch query features"]) -> Bernoulli | Categorical:
-        """A Bernoulli for two classes, a Categorical for more; no probability is below `FLOOR`."""
+    def predict(self, query_x: Float[Tensor, "*batch query features"]) -> Categorical:
+        """The probabilities of the classes; none is below `FLOOR`."""
         tables = query_x.reshape(len(self.answers), *query_x.shape[-2:])
         probs = torch.empty(*tables.shape[:-1], self.num_classes, dtype=torch.float64)  # (datasets, query, classes)
         with threadpool_limits(self.num_threads):
@@ -84,8 +84,6 @@ class TunedPosterior:
                 probs[i] = torch.from_numpy(answer.probabilities(as_table(tables[i], self.categorical_features)))
         # as logits and from float64, small probabilities keep all their digits in float32
         logits = probs.log().reshape(*query_x.shape[:-1], self.num_classes).to(query_x.device)
-        if self.num_classes == 2:
-            return Bernoulli(logits=(logits[..., 1] - logits[..., 0]).to(query_x.dtype), validate_args=False)
         return Categorical(logits=logits.to(query_x.dtype), validate_args=False)
 
 

@@ -1,0 +1,1 @@
+"""The transformer: the one place where tokens look at each other."""

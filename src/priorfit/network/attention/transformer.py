@@ -1,0 +1,88 @@
+"""The transformer of the paper: no positions, pre-norm, and one memory a layer, made from the context alone."""
+
+from collections.abc import Iterable
+from typing import cast
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from priorfit.network.attention.attention import ContextAttention, KeysValues
+
+
+class Block(nn.Module):
+    """Attention to the context, then a feed-forward layer, each on a normalised copy and added to the tokens."""
+
+    def __init__(self, width: int, heads: int, feedforward: int) -> None:
+        super().__init__()
+        self.attention_norm = nn.LayerNorm(width)
+        self.attention = ContextAttention(width, heads)
+        self.feedforward_norm = nn.LayerNorm(width)
+        self.expand = nn.Linear(width, feedforward)
+        self.activation = nn.GELU()
+        self.contract = nn.Linear(feedforward, width)
+        nn.init.zeros_(self.contract.weight)
+        nn.init.zeros_(self.contract.bias)
+
+    def memory(self, normed_context: Float[Tensor, "batch context width"]) -> KeysValues:
+        """The keys and values of a context whose tokens have been normalised by ``attention_norm``."""
+        return self.attention.keys_values(normed_context)
+
+    def forward(
+        self,
+        tokens: Float[Tensor, "batch tokens width"],
+        normed: Float[Tensor, "batch tokens width"],
+        memory: KeysValues,
+    ) -> Float[Tensor, "batch tokens width"]:
+        """One layer; ``normed`` is ``attention_norm(tokens)``, which the memory was made from as well."""
+        tokens = tokens + self.attention(normed, memory)
+        return tokens + self.contract(self.activation(self.expand(self.feedforward_norm(tokens))))
+
+
+class Transformer(nn.Module):
+    """A stack of blocks that can answer in one pass, or condition on a context and answer later."""
+
+    def __init__(self, width: int, layers: int, heads: int, feedforward: int) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(Block(width, heads, feedforward) for _ in range(layers))
+        self.final_norm = nn.LayerNorm(width)
+
+    def layers(self) -> list[Block]:
+        """The blocks in the order in which tokens pass them."""
+        return cast(list[Block], list(self.blocks))
+
+    def matrices(self) -> Iterable[nn.Parameter]:
+        """The weights that Muon updates."""
+        return [weight for weight in self.blocks.parameters() if weight.ndim == 2]
+
+    def forward(
+        self, tokens: Float[Tensor, "batch tokens width"], num_context: int
+    ) -> Float[Tensor, "batch query width"]:
+        """The states of the queries, which follow the ``num_context`` tokens of the context."""
+        layers = self.layers()
+        if not layers:
+            tokens = tokens[:, num_context:]
+        for block in layers:
+            normed = block.attention_norm(tokens)
+            memory = block.memory(normed[:, :num_context])
+            if block is layers[-1]:  # nobody reads the context after this
+                tokens, normed = tokens[:, num_context:], normed[:, num_context:]
+            tokens = block(tokens, normed, memory)
+        return self.final_norm(tokens)
+
+    def condition(self, context: Float[Tensor, "batch context width"]) -> list[KeysValues]:
+        """What each layer keeps of a context."""
+        memories, layers = [], self.layers()
+        for block in layers:
+            normed = block.attention_norm(context)
+            memories.append(block.memory(normed))
+            if len(memories) < len(layers):
+                context = block(context, normed, memories[-1])
+        return memories
+
+    def predict(
+        self, queries: Float[Tensor, "batch query width"], memories: list[KeysValues]
+    ) -> Float[Tensor, "batch query width"]:
+        """The states of queries against contexts that were conditioned on."""
+        for block, memory in zip(self.layers(), memories, strict=True):
+            queries = block(queries, block.attention_norm(queries), memory)
+        return self.final_norm(queries)

@@ -1,0 +1,1 @@
+"""How inputs and targets become tokens."""

@@ -1,0 +1,129 @@
+"""Linear regressions with unit noise and unit prior, in float64: by points where they are few, else by features."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+Phi = Float[Tensor, "batch heads points learned"]
+Numbers = Float[Tensor, "batch heads points"]
+Square = Float[Tensor, "batch heads rows rows"]
+Weights = Float[Tensor, "batch heads learned"]
+Column = Float[Tensor, "batch heads rows 1"]
+Evidence = Float[Tensor, "batch heads"]
+
+
+class Solution(ABC):
+    """The posterior of the weights, given a context."""
+
+    def __init__(self, log_evidence: Evidence) -> None:
+        """Keep the log evidence of the values in units of the noise, but for a constant."""
+        self.log_evidence = log_evidence
+
+    @abstractmethod
+    def moments(self, phi: Phi) -> tuple[Numbers, Numbers]:
+        """The posterior mean and variance of w . phi."""
+
+    def mean(self, phi: Phi) -> Numbers:
+        """The posterior mean of w . phi."""
+        return self.moments(phi)[0]
+
+    def variance(self, phi: Phi) -> Numbers:
+        """The posterior variance of w . phi."""
+        return self.moments(phi)[1]
+
+
+class ByPoints(Solution):
+    """The covariance of the weights as I - (W phi)^T (W phi), with a row of W and of phi for each point."""
+
+    def __init__(self, whitener: Square, context: Phi, white: Column, log_evidence: Evidence) -> None:
+        """Keep ``whitener`` W, the ``context`` phi and the values times W: no product of them is as small."""
+        super().__init__(log_evidence)
+        self.whitener, self.context, self.white = whitener, context, white
+
+    def moments(self, phi: Phi) -> tuple[Numbers, Numbers]:
+        """See `Solution.moments`."""
+        known = phi @ self.context.mT @ self.whitener.mT  # (batch, heads, queries, points)
+        variance = phi.square().sum(-1) - known.square().sum(-1)
+        return (known @ self.white)[..., 0], variance.clamp_min(0.0)  # of a difference that rounds
+
+
+class ByFeatures(Solution):
+    """The covariance of the weights as W^T W, with a row of W for each feature."""
+
+    def __init__(self, whitener: Square, white: Weights, log_evidence: Evidence) -> None:
+        """Keep ``whitener`` W, and ``white``, which W^T takes to the mean of the weights."""
+        super().__init__(log_evidence)
+        self.whitener, self.white = whitener, white
+
+    def moments(self, phi: Phi) -> tuple[Numbers, Numbers]:
+        """See `Solution.moments`."""
+        known = self.whitener @ phi.mT  # (batch, heads, features, queries)
+        return (self.white[..., None, :] @ known)[..., 0, :], known.square().sum(-2)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """At each point of a context, the posterior of w . phi given all of its other points."""
+
+    mean: Numbers
+    variance: Numbers
+
+
+def solve(phi: Phi, values: Numbers) -> tuple[Solution, LeftOut]:
+    """Condition on a context, whose values are in units of the noise; an empty one leaves the prior."""
+    points, features = phi.shape[-2:]
+    return solve_by_points(phi, values) if points < features else solve_by_features(phi, values)
+
+
+def log_evidence(phi: Phi, values: Numbers) -> Evidence:
+    """That of a `Solution`, for less where points are few: all that is needed to weigh regressions."""
+    points, features = phi.shape[-2:]
+    if points >= features:
+        return solve_by_features(phi, values)[0].log_evidence
+    factor = factor_of(phi @ phi.mT)
+    white = torch.linalg.solve_triangular(factor, values[..., None], upper=False)
+    return -0.5 * white.square().sum((-2, -1)) - log_determinant(factor)
+
+
+def solve_by_points(phi: Phi, values: Numbers) -> tuple[Solution, LeftOut]:
+    """The Gram matrix of the points: for fewer of them than features."""
+    factor = factor_of(phi @ phi.mT)  # (batch, heads, points, points)
+    whitener = inverted(factor)
+    white = whitener @ values[..., None]
+    evidence = -0.5 * white.square().sum((-2, -1)) - log_determinant(factor)
+    precision = whitener.square().sum(-2)  # of each value given the others
+    solved = whitener.mT @ white  # (batch, heads, points, 1)
+    left_out = LeftOut(values - solved[..., 0] / precision, 1 / precision - 1)
+    return ByPoints(whitener, phi, white, evidence), left_out
+
+
+def solve_by_features(phi: Phi, values: Numbers) -> tuple[Solution, LeftOut]:
+    """The Gram matrix of the features: what is kept does not grow with the context."""
+    factor = factor_of(phi.mT @ phi)  # (batch, heads, features, features)
+    whitener = inverted(factor)
+    white = whitener @ (phi.mT @ values[..., None])  # (batch, heads, features, 1)
+    evidence = 0.5 * (white.square().sum((-2, -1)) - values.square().sum(-1)) - log_determinant(factor)
+    solution = ByFeatures(whitener, white[..., 0], evidence)
+    mean, leverage = solution.moments(phi)
+    rest = 1 - leverage
+    return solution, LeftOut((mean - leverage * values) / rest, leverage / rest)
+
+
+def factor_of(gram: Square) -> Square:
+    """The Cholesky factor of a Gram matrix plus identity; one that is not finite gives NaN, not an error."""
+    gram.diagonal(dim1=-2, dim2=-1).add_(1.0)
+    return torch.linalg.cholesky_ex(gram).L
+
+
+def inverted(factor: Square) -> Square:
+    """The inverse of a Cholesky factor; no eigenvalue of what was factored is below 1, so it is safe to multiply by."""
+    identity = torch.eye(factor.shape[-1], dtype=factor.dtype, device=factor.device)
+    return torch.linalg.solve_triangular(factor, identity.expand_as(factor), upper=False)
+
+
+def log_determinant(factor: Square) -> Evidence:
+    """Half the log determinant of the matrix that was factored."""
+    return factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)

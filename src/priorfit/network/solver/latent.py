@@ -1,0 +1,193 @@
+"""A family of linear regressions whose prior has latents, such as lengthscale and variance, fitted to each dataset."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from priorfit.data import Classes
+from priorfit.errors import InputError
+from priorfit.fields import check_fields
+from priorfit.network.encoders.inputs import InputEncoder
+from priorfit.network.heads.head import HeadSettings
+from priorfit.network.heads.mixture import CorrectedMixtureHead, NormalMixtureHead
+from priorfit.network.problem import Problem
+from priorfit.network.solver.bases import HarmonicLayer, Harmonics
+from priorfit.network.solver.families import Family, Latents, spread_out
+from priorfit.network.solver.gaussian import Evidence, LeftOut, Numbers, Phi, Solution, log_evidence, solve
+from priorfit.network.solver.mixtures import mixed
+from priorfit.network.solver.solver import FirstGuess, Points, Solved, Solver, SolverSettings, Targets
+
+OfEach = Float[Tensor, "batch nodes"]
+Functions = Float[Tensor, "batch points functions"]
+
+CHOOSER = 64
+"""Hidden units between the evidence at the anchors and the nodes that are chosen by it."""
+TEMPERATURES = (1.0, 0.3, 0.1, 0.03, 0.01)
+"""Powers of the evidence that the choice is made by: the first are sharp, the last tell of every anchor."""
+FIRST_TEMPERATURE = 0.3
+"""The power of the evidence whose weighted mean of the anchors starts the search for the nodes."""
+FARTHEST = 2.5
+"""Prior deviations of the latents to which the middle of the nodes is bounded."""
+AT_ONCE = 2**20
+"""Numbers of the regressions at the anchors that are in memory at a time: large pieces would be new pages each."""
+
+
+@dataclass(frozen=True)
+class LatentSolver(SolverSettings):
+    """Regressions on ``basis`` whose gains and noise depend on some ``latents``, integrated for each dataset.
+
+    The evidence at ``anchors``, the same for all datasets, says where ``nodes`` regressions are put for each of them;
+    these are weighted by prior times evidence over the density of that choice.
+    """
+
+    basis: Harmonics = Harmonics()
+    latents: int = 2
+    anchors: int = 12
+    nodes: int = 7
+    evidence_weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if min(self.latents, self.anchors, self.nodes) < 1 or self.evidence_weight < 0:
+            raise InputError(
+                "latents, anchors and nodes of a LatentSolver must be at least 1, evidence_weight at least 0; "
+                f"got {self}."
+            )
+
+    def build(self, problem: Problem, encoder: InputEncoder) -> Solver:
+        """See `SolverSettings.build`."""
+        return LatentRegression(self, self.basis.build(problem.num_features, problem.input_range))
+
+    def output_for(self, problem: Problem, output: HeadSettings | None) -> HeadSettings:
+        """See `SolverSettings.output_for`; the head corrects each of the nodes' Normals."""
+        if isinstance(problem.outcome, Classes):
+            raise InputError("LatentSolver is for real targets; use LinearSolver or ClassSolver for classes.")
+        own = CorrectedMixtureHead(self.nodes)
+        if output not in (None, own, NormalMixtureHead(self.nodes)):
+            raise InputError(
+                f"LatentSolver with nodes={self.nodes} is corrected by {own}; got {output}. Leave network.output out."
+            )
+        return own
+
+
+class LatentRegression(Solver):
+    """The module of a `LatentSolver`: y = sum_j w_j gain_j(z) basis_j(x) + noise(z) e; w, e and z standard Normal.
+
+    Gains and noise are learned functions of the latents z. Given z it is a linear regression; p(z given the context) is
+    integrated by importance sampling at few nodes. So kernels are fitted to each dataset, and what is left of the
+    uncertainty about them is in the guess: the mixture of the nodes' Normals.
+    """
+
+    def __init__(self, settings: LatentSolver, basis: HarmonicLayer) -> None:
+        super().__init__()
+        latents, anchors, nodes = settings.latents, settings.anchors, settings.nodes
+        self.basis, self.latents = basis, latents
+        self.num_numbers = 3 * nodes + 2
+        self.memory_per_query = 6 * nodes * len(basis.lengths)
+        self.family = Family(basis.lengths, latents)
+        self.anchors = nn.Parameter(spread_out(anchors, latents))
+        num_inputs = len(TEMPERATURES) * (anchors + 2 * latents) + 1
+        num_chosen = 2 * latents + latents * (latents - 1) // 2
+        self.chooser = nn.Sequential(nn.Linear(num_inputs, CHOOSER), nn.GELU(), nn.Linear(CHOOSER, num_chosen))
+        for parameter in self.chooser[2].parameters():
+            nn.init.zeros_(parameter)
+        self.offsets = nn.Parameter(1.3 * spread_out(nodes, latents))
+        self.log_shares = nn.Parameter(torch.zeros(nodes))
+
+    def condition(self, x: Points, y: Targets) -> "LatentSolved":
+        """See `Solver.condition`."""
+        functions, num_context = self.basis(x), y.shape[1]
+        at_once = max(1, AT_ONCE // max(1, len(self.anchors) * functions[0].numel()))  # datasets
+        parts = zip(functions.split(at_once), y.split(at_once), strict=True)
+        first = torch.cat([self._evidence(*part, self.anchors[None]) for part in parts])
+        latents, log_density = self._chosen(first, num_context)
+        phi, log_noise = self.phi(functions, latents)
+        solution, left_out = solve(phi, y.double()[:, None] * (-log_noise).exp())
+        evidence = solution.log_evidence - num_context * log_noise[..., 0]
+        log_weights = (evidence - 0.5 * latents.square().sum(-1) - log_density).log_softmax(1)
+        anchored = first.logsumexp(1) - math.log(first.shape[1])
+        return LatentSolved(self, Nodes(latents, log_noise, log_weights), solution, left_out, anchored)
+
+    def matrices(self) -> Iterable[nn.Parameter]:
+        """See `Solver.matrices`: none; its few weights are Adam's."""
+        return []
+
+    def phi(self, functions: Functions, latents: Latents) -> tuple[Phi, Float[Tensor, "#batch regressions 1"]]:
+        """What is regressed on, in units of the noise, and the log noise."""
+        log_gain, log_noise = self.family(latents)
+        gain = (log_gain - log_noise).exp().double()
+        return functions.double()[:, None] * gain[..., None, :], log_noise.double()
+
+    def _evidence(self, functions: Functions, y: Targets, latents: Latents) -> Evidence:
+        """The log evidence of each anchor, up to a constant."""
+        phi, log_noise = self.phi(functions, latents)
+        return log_evidence(phi, y.double()[:, None] * (-log_noise).exp()) - y.shape[1] * log_noise[..., 0]
+
+    def _chosen(self, evidence: Evidence, num_context: int) -> tuple[Latents, OfEach]:
+        """The nodes of each dataset, and the log density of that choice, up to a constant."""
+        numbers, middles = [], {}
+        for temperature in TEMPERATURES:
+            shares = (temperature * evidence).softmax(1).to(self.anchors.dtype)  # (batch, anchors)
+            mean = shares @ self.anchors
+            variance = (shares @ self.anchors.square() - mean.square()).clamp_min(1e-6)  # of a difference that rounds
+            numbers += [shares, mean, variance.sqrt()]
+            middles[temperature] = mean
+        middle = middles[FIRST_TEMPERATURE]
+        size = torch.full_like(middle[:, :1], math.log1p(num_context) / 4)
+        choice = self.chooser(torch.cat([*numbers, size], dim=1))
+        shift, narrow, slant = choice.split([self.latents, self.latents, choice.shape[1] - 2 * self.latents], dim=1)
+        middle = FARTHEST * torch.tanh((middle + torch.tanh(shift)) / FARTHEST)
+        log_width = -nn.functional.softplus(narrow + 0.5 * math.log1p(num_context / 3))  # as that of a posterior
+        factor = torch.diag_embed(log_width.exp())
+        below = torch.tril_indices(self.latents, self.latents, -1, device=evidence.device)
+        factor[:, below[0], below[1]] = torch.tanh(slant) * log_width.exp()[:, below[0]]
+        latents = middle[:, None] + self.offsets @ factor.mT  # (batch, nodes, latents)
+        log_density = -0.5 * self.offsets.square().sum(-1) - self.log_shares
+        return latents, log_density.expand(len(evidence), -1).double()
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """Where regressions were put for each dataset, with the noise there and their importance weights."""
+
+    latents: Latents
+    log_noise: Float[Tensor, "batch nodes 1"]
+    log_weights: OfEach
+
+
+@dataclass(frozen=True)
+class LatentSolved(Solved):
+    """The regressions at the nodes of a context."""
+
+    solver: LatentRegression
+    nodes: Nodes
+    solution: Solution
+    left_out: LeftOut
+    anchored: Float[Tensor, " batch"]
+
+    @property
+    def log_evidence(self) -> Float[Tensor, " batch"]:
+        """See `Solved.log_evidence`: that of the anchors, of equal weights before the context.
+
+        It is a density of the targets whatever is learned, which that of the chosen nodes would not be.
+        """
+        return self.anchored
+
+    def predict(self, x: Points) -> FirstGuess:
+        """See `Solved.predict`."""
+        phi, _ = self.solver.phi(self.solver.basis(x), self.nodes.latents)
+        return self._guess(*self.solution.moments(phi))
+
+    def leave_one_out(self) -> FirstGuess:
+        """See `Solved.leave_one_out`; the nodes and their weights are those of the whole context."""
+        return self._guess(self.left_out.mean, self.left_out.variance)
+
+    def _guess(self, mean: Numbers, variance: Numbers) -> FirstGuess:
+        log_noise = self.nodes.log_noise
+        log_scale = 0.5 * variance.log1p() + log_noise
+        whole = mixed(mean * log_noise.exp(), log_scale, self.nodes.log_weights)
+        return FirstGuess(whole.distribution(), whole.features(self.solver.anchors.dtype))

@@ -1,0 +1,111 @@
+"""What a solver is: Bayesian inference in a family of models that is itself learned, inside the network.
+
+A solver conditions on a context and gives a first guess for any input; the network is told of it and corrects it.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import TYPE_CHECKING
+
+import torch
+from jaxtyping import Float, Num
+from torch import Tensor, nn
+from torch.distributions import Categorical, Distribution
+
+from priorfit.network.encoders.inputs import InputEncoder
+from priorfit.network.problem import Problem
+
+if TYPE_CHECKING:
+    from priorfit.network.heads.head import HeadSettings
+
+Points = Float[Tensor, "batch points features"]
+Targets = Num[Tensor, "batch points"]
+
+
+@dataclass(frozen=True)
+class FirstGuess:
+    """What a solver says about points, in the network's units of y.
+
+    ``ppd`` is a Normal, a NormalMixture or a Categorical of batch shape (batch, points); ``features`` are the numbers
+    that tokens are told of it, in the dtype of the weights.
+    """
+
+    ppd: Distribution
+    features: Float[Tensor, "batch points numbers"]
+
+    def surprise(self, y: Targets) -> Float[Tensor, "batch points"]:
+        """How far targets lie from the guess, between -1 and 1."""
+        return surprise(self.ppd, y).to(self.features.dtype)
+
+
+@singledispatch
+def surprise(ppd: Distribution, y: Targets) -> Float[Tensor, "batch points"]:
+    """Residuals in standard deviations of a distribution over reals, squashed to (-1, 1)."""
+    return torch.tanh((y - ppd.mean) / ppd.stddev / 3)
+
+
+@surprise.register(Categorical)
+def _class_surprise(ppd: Categorical, y: Targets) -> Float[Tensor, "batch points"]:
+    """Label minus probability of class 1 for two classes; for more, the probability of all other classes."""
+    probs = ppd.probs
+    if probs.shape[-1] == 2:
+        return y - probs[..., 1]
+    return 1 - probs.gather(-1, y.long()[..., None])[..., 0]
+
+
+class Solved(ABC):
+    """What a solver keeps of a context."""
+
+    @property
+    @abstractmethod
+    def log_evidence(self) -> Float[Tensor, " batch"]:
+        """The log marginal likelihood of the context's targets under the family, up to a constant."""
+
+    @abstractmethod
+    def predict(self, x: Points) -> FirstGuess:
+        """The first guess for queries."""
+
+    @abstractmethod
+    def leave_one_out(self) -> FirstGuess:
+        """For each point of the context, the guess from all of its other points."""
+
+
+class Solver(nn.Module, ABC):
+    """A module that conditions on contexts; contexts are in the network's units."""
+
+    num_numbers: int
+    """How many features a first guess has."""
+
+    memory_per_query: int
+    """How many 4-byte numbers a query takes while it is answered."""
+
+    @abstractmethod
+    def condition(self, x: Points, y: Targets) -> Solved:
+        """Solve for a context; an empty one leaves the prior."""
+
+    @abstractmethod
+    def matrices(self) -> Iterable[nn.Parameter]:
+        """The weights that Muon updates."""
+
+
+class SolverSettings(ABC):
+    """The setting of a solver: a frozen dataclass; ``build`` makes the module."""
+
+    evidence_weight: float
+    """Weight of minus the context's log evidence per point in the loss. By the chain rule it is the family's own loss
+    on every point given those before it."""
+
+    @abstractmethod
+    def build(self, problem: Problem, encoder: InputEncoder) -> Solver:
+        """The module; ``encoder`` is the network's own encoder of x."""
+
+    @abstractmethod
+    def output_for(self, problem: Problem, output: "HeadSettings | None") -> "HeadSettings":
+        """The head that corrects the guesses: ``output`` where it can, or an error that says why not."""
+
+
+def linear_maps(module: nn.Module) -> Iterable[nn.Parameter]:
+    """The matrices of a module."""
+    return [weight for weight in module.parameters() if weight.ndim == 2]

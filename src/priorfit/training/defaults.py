@@ -1,0 +1,129 @@
+"""Which network suits which prior: what won the pilots, for priors that are known."""
+
+from functools import singledispatch
+from typing import Literal
+
+from priorfit.data import Classes
+from priorfit.network import ClassSolver, LatentSolver, LinearSolver, NetworkSettings, SolverSettings
+from priorfit.priors import (
+    BayesianNetwork,
+    Binarized,
+    GaussianProcess,
+    HyperGaussianProcess,
+    LinearRegression,
+    Mixture,
+    PaddedFeatures,
+    Prior,
+    Standardized,
+    WeightedFeatures,
+)
+from priorfit.training.recipe import DataSettings
+
+MOST_COMPONENTS = 8
+"""More components than this gained nothing in the pilots, and each costs a factorisation."""
+
+UNKNOWN_SCALE = 4
+"""Components that a known function gets where its scale, its threshold or its features vary between datasets."""
+
+LAYERS_BEHIND_LATENTS = 2
+"""A solver with latents leaves little to correct; fewer layers make more steps."""
+
+
+def suggested_network(prior: Prior) -> NetworkSettings | None:
+    """The network that suits a prior, or None where nothing is known of it: then `fit` races some candidates.
+
+    >>> suggested_network(GaussianProcess()).solver
+    LinearSolver(features=64, components=1, hidden=128, evidence_weight=0.0)
+    >>> suggested_network(Mixture([GaussianProcess(), GaussianProcess(kernel="matern12")])).solver.components
+    2
+    """
+    if hyper_parameters(prior) and has_one_ranged_feature(prior):
+        return NetworkSettings(layers=LAYERS_BEHIND_LATENTS, solver=LatentSolver(latents=hyper_parameters(prior)))
+    components = regressions(prior)
+    return NetworkSettings(solver=linear_solver(prior, components)) if components else None
+
+
+@singledispatch
+def regressions(prior: Prior) -> int:
+    """How many linear regressions on some features the functions of a prior are a mixture of; 0 where none is known."""
+    return 0
+
+
+@regressions.register(GaussianProcess)
+@regressions.register(LinearRegression)
+def _one(prior: Prior) -> int:
+    return 1
+
+
+@regressions.register
+def _hyper_parameters(prior: HyperGaussianProcess) -> int:
+    return UNKNOWN_SCALE
+
+
+@regressions.register
+def _network(prior: BayesianNetwork) -> int:
+    is_linear = prior.architecture is None and prior.activation is None
+    return UNKNOWN_SCALE if is_linear else 0
+
+
+@regressions.register
+def _mixture(prior: Mixture) -> int:
+    parts = [regressions(part) for part in prior.priors]
+    return min(sum(parts), MOST_COMPONENTS) if all(parts) else 0
+
+
+@regressions.register(Standardized)
+@regressions.register(Binarized)
+@regressions.register(PaddedFeatures)
+@regressions.register(WeightedFeatures)
+def _wrapped(prior: Standardized | Binarized | PaddedFeatures | WeightedFeatures) -> int:
+    return max(regressions(prior.prior), UNKNOWN_SCALE) if regressions(prior.prior) else 0
+
+
+@singledispatch
+def hyper_parameters(prior: Prior) -> int:
+    """How many continuous hyper-parameters decide the kernel of each dataset, where targets are real; else 0."""
+    return 0
+
+
+@hyper_parameters.register
+def _lengthscale_and_variance(prior: HyperGaussianProcess) -> int:
+    return 2
+
+
+@hyper_parameters.register
+def _scale(prior: Standardized) -> int:
+    inner = prior.prior
+    return 2 if hyper_parameters(inner) or isinstance(inner, GaussianProcess) else 0
+
+
+def has_one_ranged_feature(prior: Prior) -> bool:
+    """Whether a basis of harmonics can be laid over the inputs."""
+    return prior.num_features == 1 and prior.inputs.range is not None
+
+
+def linear_solver(prior: Prior, components: int) -> SolverSettings:
+    """A linear solver for an outcome; labels need several rounds each, so they are regressed on fewer features."""
+    if not isinstance(prior.outcome, Classes):
+        return LinearSolver(features=64, components=components, hidden=128)
+    if prior.outcome.count == 2:
+        return LinearSolver(features=16, components=components, hidden=32)
+    return ClassSolver(features=16, components=min(components, 2), hidden=64)
+
+
+def candidates(prior: Prior) -> dict[str, NetworkSettings]:
+    """The networks that race for a prior of which nothing is known."""
+    found = {"plain transformer": NetworkSettings(), "linear solver": NetworkSettings(solver=linear_solver(prior, 4))}
+    if has_one_ranged_feature(prior) and not isinstance(prior.outcome, Classes):
+        found["latent solver"] = NetworkSettings(layers=LAYERS_BEHIND_LATENTS, solver=LatentSolver())
+    return found
+
+
+def default_data(network: NetworkSettings, targets: Literal["sampled", "expected"]) -> DataSettings:
+    """Four context sizes in a step for a plain transformer, else each step would pull all weights to its n.
+
+    A solver knows how to answer at any n, and is better off with one n and a larger batch.
+    """
+    if network.solver is None:
+        return DataSettings(batch_size=16, micro_batches=4, targets=targets, same_n=False)
+    return DataSettings(batch_size=64, targets=targets)

@@ -1,0 +1,112 @@
+"""A race of networks for a prior of which nothing is known: each trains for a share of the clock, the best goes on."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import torch
+
+from priorfit.data import Batch
+from priorfit.errors import InputError, TrainingError
+from priorfit.network import Model, NetworkSettings
+from priorfit.predictor import predict
+from priorfit.seeding import seeded
+from priorfit.training.batches import RACE_STREAM
+from priorfit.training.defaults import default_data
+from priorfit.training.loop import card_of
+from priorfit.training.networks import start_network
+from priorfit.training.plan import seconds_per_step
+from priorfit.training.recipe import Budget, Recipe
+from priorfit.training.trainer import Trainer
+
+SHARE = 0.08
+"""Share of the training budget that each candidate gets; three candidates leave three quarters for the winner."""
+
+FEWEST_STEPS = 12
+"""A candidate that cannot take so many steps in its share shows nothing, and takes so many."""
+
+JUDGED_SIZES, JUDGED_DATASETS = 6, 64
+"""Context sizes, and datasets for each, that candidates are judged on; all see the same ones."""
+
+
+@dataclass(frozen=True)
+class Runner:
+    """A candidate after its share of the clock, and its NLL on datasets that nobody trained on."""
+
+    name: str
+    recipe: Recipe
+    network: Model
+    nll: float
+    steps: int
+
+
+@dataclass(frozen=True)
+class Race:
+    """What every candidate came to, the best first."""
+
+    runners: tuple[Runner, ...]
+    seconds: float
+
+    @property
+    def winner(self) -> Runner:
+        """The candidate of the lowest NLL."""
+        return self.runners[0]
+
+    def __str__(self) -> str:
+        others = ", ".join(f"{runner.name} {runner.nll:.3f}" for runner in self.runners[1:])
+        best = f"NLL {self.winner.nll:.3f} after {SHARE:.0%} of the clock"
+        return f"chose the {self.winner.name}: {best}; others after as long: {others}."
+
+
+def race(recipe: Recipe, candidates: Mapping[str, NetworkSettings], seconds: float) -> Race:
+    """Train each candidate for its share of ``seconds``, on data of the same seeds; judge all on the same datasets."""
+    started = time.perf_counter()
+    judged = judged_batches(recipe)
+    runners = [ran(name, entrant(recipe, network), SHARE * seconds, judged) for name, network in candidates.items()]
+    return Race(tuple(sorted(runners, key=lambda runner: runner.nll)), time.perf_counter() - started)
+
+
+def entrant(recipe: Recipe, network: NetworkSettings) -> Recipe:
+    """The recipe with a candidate's network, and the data that suit it."""
+    return replace(recipe, network=network, data=default_data(network, recipe.data.targets))
+
+
+def ran(name: str, recipe: Recipe, seconds: float, judged: list[Batch]) -> Runner:
+    """A candidate after its share: a whole small training, since only a decayed learning rate shows what it can do."""
+    network = start_network(recipe, None)
+    started = time.perf_counter()
+    try:
+        per_step = seconds_per_step(recipe, network)
+        left = seconds - (time.perf_counter() - started)
+        steps = max(FEWEST_STEPS, int(left / per_step))
+        trainer = Trainer(network, replace(recipe, budget=Budget(steps=steps)), steps)
+        for _ in range(steps):
+            trainer.take_step()
+        network.card = card_of(trainer.recipe, trainer, time.perf_counter() - started, None)
+    except TrainingError:  # its gradients were not finite
+        return Runner(name, recipe, network, float("inf"), 0)
+    return Runner(name, recipe, network, mean_loss(network, judged), steps)
+
+
+def judged_batches(recipe: Recipe) -> list[Batch]:
+    """Datasets of several context sizes that no training draws."""
+    low, high = recipe.data.context_sizes.range(recipe.num_points)
+    sizes = sorted({round(low + (high - low) * part / (JUDGED_SIZES - 1)) for part in range(JUDGED_SIZES)})
+    batches = []
+    for size in sizes:
+        with seeded(recipe.seed, RACE_STREAM, size):
+            drawn = recipe.prior.sample(JUDGED_DATASETS, size + 8).split(size)
+        batches.append(replace(drawn, query_law=None))
+    return batches
+
+
+@torch.no_grad()
+def mean_loss(network: Model, batches: list[Batch]) -> float:
+    """The mean NLL of a query over context sizes; infinite where an answer is not finite."""
+    view = network.in_model_units()
+    try:
+        losses = [-predict(view, batch).log_prob(batch.query_y).mean() for batch in batches]
+    except InputError:  # of numbers that overflow inside
+        return float("inf")
+    mean = torch.stack(losses).mean()
+    return float(mean) if bool(mean.isfinite()) else float("inf")
