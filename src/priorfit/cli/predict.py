@@ -13,6 +13,7 @@ from priorfit.cli.terminal import errors, loading
 from priorfit.errors import InputError, OutsideTrainingWarning
 
 if TYPE_CHECKING:
+    from priorfit.network import Model
     from priorfit.tables import Answer
 
 QUANTILES = "0.025,0.5,0.975"

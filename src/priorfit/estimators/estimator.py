@@ -14,7 +14,9 @@ from priorfit.estimators.models import loaded
 from priorfit.estimators.too_many import Labels, TooManyColumns, TooManyRows, check_choice, kept_columns, kept_rows
 from priorfit.extras import needs_extra
 from priorfit.network import Model
+from priorfit.network.posterior import PFNPosterior
 from priorfit.network.surprise import DRAWS, Surprise
+from priorfit.predictor import Posterior
 from priorfit.priors import Prior
 
 with needs_extra("sklearn"):
@@ -89,6 +91,8 @@ class PFNEstimator(BaseEstimator, ABC):
     def surprise(self, prior: Prior | None = None, draws: int = DRAWS, seed: int = 0) -> Surprise:
         """Did the model's prior draw the training rows? See `PFNPosterior.surprise`; ``print`` the result."""
         check_is_fitted(self, "posterior_")
+        if not isinstance(self.posterior_, PFNPosterior):
+            raise InputError(f"surprise needs a PFN; this estimator has a {type(self.model_).__name__}.")
         return self.posterior_.surprise(prior, draws, seed)
 
     def _answer(self, X: Any) -> Distribution:

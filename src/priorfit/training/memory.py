@@ -9,7 +9,7 @@ from typing import TypeVar
 import torch
 
 from priorfit.errors import TrainingError
-from priorfit.network.loading import Allowance, TooLarge
+from priorfit.network.allowance import Allowance, TooLarge
 from priorfit.training.recipe import Recipe
 
 Built = TypeVar("Built")

@@ -10,7 +10,7 @@ from torch import Tensor
 from priorfit.data import Classes
 from priorfit.description import describe
 from priorfit.errors import TrainingError
-from priorfit.network import Model, Problem
+from priorfit.network import Model, Problem, load_model
 from priorfit.network.problem import columns_of, fewest_features
 from priorfit.seeding import seeded
 from priorfit.training.batches import SAMPLE_STREAM, WEIGHT_STREAM
