@@ -40,7 +40,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Setting:
-    """A prior and what answers for it."""
+    """A prior, and the predictors that are timed on it."""
 
     name: str
     prior: Prior
@@ -84,12 +84,12 @@ def settings(quick: bool, seed: int) -> list[Setting]:
 
 
 def problem_of(prior: Prior) -> Problem:
-    """What a network for a prior is told."""
+    """The `Problem` of a network for a prior."""
     return Problem(prior.num_features, prior.outcome, prior.inputs.range)
 
 
 def answer(predictor: Predictor, tasks: pf.Batch) -> object:
-    """Condition and predict, down to numbers."""
+    """Condition and predict, with all numbers computed."""
     with torch.no_grad():
         return predict(predictor, tasks).log_prob(tasks.query_y)
 

@@ -56,7 +56,7 @@ WARMUP, STEPS = 3, 12
 
 @dataclass(frozen=True)
 class Machine:
-    """What a process computes on, and what lies between processes."""
+    """The processor of a process, and the connection between processes."""
 
     name: str
     peak: float
@@ -71,7 +71,7 @@ A100_TF32 = Machine("A100, TF32", peak=156e12, utilisation=0.3, bandwidth=200e9)
 
 
 def num_weights(sizes: Sizes) -> int:
-    """Of the network that `training_step` builds for these sizes."""
+    """The number of weights of the network that `training_step` builds for these sizes."""
     width, outputs = sizes.width, sizes.buckets + 2
     layer = 4 * width**2 + 2 * width + 2 * width * sizes.feedforward + sizes.feedforward + width + 4 * width
     encoders = (sizes.features + 1) * width + 2 * width
@@ -79,7 +79,7 @@ def num_weights(sizes: Sizes) -> int:
 
 
 def matrices(sizes: Sizes) -> list[tuple[int, int]]:
-    """The shapes of those that Muon orthogonalises."""
+    """The shapes of the matrices that Muon orthogonalises."""
     width = sizes.width
     return sizes.layers * (4 * [(width, width)] + 2 * [(width, sizes.feedforward)])
 
@@ -104,7 +104,7 @@ def layer_numbers(sizes: Sizes, tokens: int) -> int:
 
 
 def traffic_bytes(sizes: Sizes, count: int) -> int:
-    """What each of several processes sends in a step."""
+    """Bytes that each of several processes sends in a step."""
     return 2 * (count - 1) * 4 * num_weights(sizes) // count
 
 
@@ -115,7 +115,7 @@ def step_seconds(sizes: Sizes, machine: Machine, count: int) -> float:
 
 
 def paper_row(sizes: Sizes, machine: Machine, count: int) -> dict[str, Any]:
-    """A large run on so many GPUs; the batch of a step grows with them."""
+    """A large run on some number of GPUs; the batch of a step grows with it."""
     step = step_seconds(sizes, machine, count)
     return {
         "machine": machine.name,
@@ -154,7 +154,7 @@ def measured_recipe() -> Recipe:
 
 
 def spent_by(count: int) -> dict[str, float]:
-    """The seconds of the timed steps with so many processes of one thread."""
+    """The seconds of the timed steps with some number of processes of one thread."""
     launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(count)] if count > 1 else []
     command = [sys.executable, *launcher, str(Path(__file__)), "--work"]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}

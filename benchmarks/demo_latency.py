@@ -29,7 +29,7 @@ from priorfit.provenance import load
 EXAMPLE = "twenty points"
 WARMUP = 3
 LIMIT = 50
-"""Milliseconds."""
+"""Milliseconds that a moved point may take."""
 
 
 class Drag:
@@ -44,7 +44,7 @@ class Drag:
         self.serial, self.num_bytes = 0, 0
 
     def send(self, event: Any) -> None:
-        """What the server does with a change: a message to the browser."""
+        """Send a change to the browser, as the server does."""
         message = self.protocol.create("PATCH-DOC", [event])
         self.num_bytes += len(message.content_json) + sum(memoryview(buffer.data).nbytes for buffer in message.buffers)
 

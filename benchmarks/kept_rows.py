@@ -11,7 +11,7 @@ Row = dict[str, Any]
 
 
 class KeptRows:
-    """What was found, by what was asked. A last line that a kill has cut is dropped."""
+    """Rows by their keys. A last line that a kill has cut short is dropped."""
 
     def __init__(self, file: Path, seed: int) -> None:
         self.file = file
@@ -23,7 +23,7 @@ class KeptRows:
         self.found = {name_of(row["key"]): row for row in map(json.loads, lines)}
 
     def get(self, key: Mapping[str, str | int], find_out: Callable[[], Mapping[str, float]]) -> Row:
-        """The row of a key, found out and kept if it is not there."""
+        """The row of a key, computed and kept if it is not there."""
         if name_of(key) not in self.found:
             row = {"key": dict(key), "found": dict(find_out()), "about": self.about}
             self.file.parent.mkdir(parents=True, exist_ok=True)

@@ -30,7 +30,7 @@ CASES = (("small", SMALL, 100), ("large", LARGE, 20), ("large", LARGE, 100))
 HEADS, NUM_QUERIES = 8, 50
 STEPS_OF_ROUNDS = ((1.0, 0.9, 0.6), STEPS, 30 * (0.7,))
 PROBIT = math.sqrt(math.pi / 8)
-"""A logistic curve is nearly a Normal's cdf of its argument times this."""
+"""The logistic function of z is nearly the standard Normal cdf of this times z."""
 STEP_SIZES = (1.0, 0.5, 0.25, 0.1)
 
 
@@ -66,13 +66,13 @@ def curvature(phi: Phi, weights: Tensor) -> Tensor:
 
 
 def log_joint(phi: Phi, signs: Numbers, weights: Tensor) -> Tensor:
-    """Of labels, by a logistic curve, and weights."""
+    """The log joint density of labels, with a logistic likelihood, and weights."""
     latent = (phi @ weights[..., None])[..., 0]
     return logsigmoid(signs * latent / PROBIT).sum(-1) - 0.5 * weights.square().sum(-1)
 
 
 def mixed(solution: ByFeatures, phi: Phi) -> Categorical:
-    """The heads' probabilities by their evidence."""
+    """The mixture of the heads' probabilities, weighted by their marginal likelihood."""
     each = torch.special.ndtr(solution.mean(phi) / (1 + solution.variance(phi)).sqrt())
     one = (solution.log_evidence.softmax(1)[..., None] * each).sum(1).clamp(1e-9, 1 - 1e-9)
     return Categorical(torch.stack([1 - one, one], dim=-1))

@@ -28,7 +28,7 @@ from pfns.train import MainConfig, train
 EPOCHS = 100
 """Its learning rate changes with the epoch: short ones make its schedule smooth."""
 TIMED_STEPS = (20, 20, 120)
-"""Of short runs: one to warm up, and two the difference of which is the cost of the steps between."""
+"""Steps of short runs: one warms up, and the difference of the other two is the cost of the steps between."""
 
 
 class GaussianProcessPrior:

@@ -30,7 +30,7 @@ from priorfit.training import Budget, Recipe, recipe_from, train
 from priorfit.zoo import load
 
 LARGEST_ERROR = 0.002
-"""Nats: the standard error of a gap that two pilots may be compared by."""
+"""Largest standard error, in nats, of gaps that are compared."""
 
 
 def changed(recipe: Recipe, changes: list[str]) -> Recipe:
@@ -50,7 +50,7 @@ def changed(recipe: Recipe, changes: list[str]) -> Recipe:
 
 
 def row_of(recipe: Recipe, model: PFN, found: Judgement) -> dict[str, Any]:
-    """All that is known of a pilot, as plain data."""
+    """The row of a pilot, as plain data."""
     row: dict[str, Any] = {
         "budget": vars(recipe.budget),
         "targets": recipe.data.targets,

@@ -22,7 +22,7 @@ from priorfit.priors.bayesian_network import SMALL
 from priorfit.seeding import seeded
 
 AT_ONCE = 250
-"""Datasets that a model is asked about together: more would only need more memory."""
+"""Datasets that a model predicts together; more would only need more memory."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class PilotTask:
     sizes: tuple[int, ...]
     truth: Callable[[Batch], Distribution]
     num_datasets: int
-    """Of each size, so that the standard error of the mean gap is below 0.002 nats."""
+    """Datasets of each size, enough for a standard error of the mean gap below 0.002 nats."""
     num_queries: int = 1
 
     def questions(self, size: int, num_datasets: int, seed: int = 0) -> Batch:
@@ -44,7 +44,7 @@ class PilotTask:
 
 
 def answers_of(reference: Predictor) -> Callable[[Batch], Distribution]:
-    """What an exact predictor says of tasks."""
+    """The posterior predictive of an exact predictor for tasks."""
     return lambda tasks: predict(reference, tasks)
 
 
@@ -129,7 +129,7 @@ def gap_and_floor(model: Predictor, tasks: Batch, truth: Distribution) -> tuple[
 
 
 def pieces(tasks: Batch, size: int) -> list[Batch]:
-    """Some datasets each, in order."""
+    """Parts of a batch with some datasets each, in order."""
     names = ("context_x", "context_y", "query_x", "query_y")
     parts = zip(*(getattr(tasks, name).split(size) for name in names), strict=True)
     return [Batch(*part) for part in parts]

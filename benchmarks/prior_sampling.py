@@ -37,7 +37,7 @@ WARMUP = 2
 BLOCK = 16
 """Steps that are timed together, so that what a worker has drawn in advance is a small part of them."""
 FIXED_STEP = 0
-"""The same step again and again, so that n does not vary."""
+"""The step whose data are drawn every time, so that n does not vary."""
 
 
 def priors() -> dict[str, tuple[Prior, int]]:

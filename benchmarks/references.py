@@ -32,9 +32,9 @@ class Tabulated(Distribution):
     """A distribution cut into narrow cells: their masses, and the density in the middle of each.
 
     Args:
-        borders: of the cells, increasing; a cell may be empty.
-        masses: of the cells; what lies beyond the borders belongs to the outermost.
-        log_density: of the distribution itself, in the middle of each cell.
+        borders: increasing borders of the cells; a cell may be empty.
+        masses: probabilities of the cells; what lies beyond the borders belongs to the outermost.
+        log_density: log density of the distribution itself in the middle of each cell.
     """
 
     arg_constraints = {}
@@ -150,7 +150,7 @@ def joined(parts: list[Distribution]) -> Distribution:
 
 
 def kept(key: str, kind: type[Distribution], tasks: Batch, compute: Callable[[Batch], Distribution]) -> Distribution:
-    """What ``compute`` says of the tasks: from the disk where the same was asked before under this key."""
+    """The result of ``compute`` for the tasks, from the disk where it was computed before under this key."""
     digest = hashlib.sha256(key.encode())
     for part in (tasks.context_x, tasks.context_y, tasks.query_x):
         digest.update(part.contiguous().numpy().tobytes())

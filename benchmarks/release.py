@@ -42,7 +42,7 @@ from priorfit.zoo import load
 from priorfit.zoo.catalogue import FOLDER
 
 MOST_LOST = 0.001
-"""Nats that half precision may cost."""
+"""Largest loss in nats for which weights are saved in half precision."""
 
 Rows = dict[int, dict[str, Estimate]]
 
@@ -88,7 +88,7 @@ def numbers(model: PFN, trial: Trial, is_classes: bool) -> dict[str, Estimate]:
 
 
 def distances(ppd: Distribution, truth: Distribution, tasks: Batch, is_classes: bool) -> dict[str, Tensor]:
-    """What the truth says, and how far from it the model is."""
+    """The NLL of the exact posterior, and the gap of the model to it."""
     values = {"exact_nll": -truth.log_prob(tasks.query_y), "gap": divergence(truth, ppd)}
     if is_classes:
         return values | {"exact_accuracy": is_right(truth, tasks)}
@@ -170,7 +170,7 @@ def main() -> None:
 
 
 def remarks(trial: Trial) -> str:
-    """What is to be known about the truth."""
+    """Remarks on the accuracy of the reference."""
     return ", ".join(f"{name.replace('_', ' ')} {value:.2g}" for name, value in trial.remarks.items())
 
 

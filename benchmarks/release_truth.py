@@ -17,12 +17,12 @@ from priorfit.priors import BayesianNetwork, HyperGaussianProcess, Prior
 
 CONTEXT_SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
 SEED = 1
-"""Of references that sample."""
+"""The seed of references that sample."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """The truth about datasets, and how much of it can be paid for."""
+    """A reference predictor, and on how many datasets it is affordable."""
 
     name: str
     answer: Callable[[Batch], tuple[Distribution | None, dict[str, float]]]
@@ -33,7 +33,7 @@ class Reference:
 
 
 def reference_of(prior: Prior) -> Reference:
-    """The best that is known for a prior."""
+    """The most accurate reference for a prior."""
     closed = exact_or_none(prior)
     if closed is not None:
         return Reference("exact", partial(predicted, closed), 2_000)
@@ -52,7 +52,7 @@ def unknown(tasks: Batch) -> tuple[None, dict[str, float]]:
 
 
 def predicted(predictor: Predictor, tasks: Batch) -> tuple[Distribution, dict[str, float]]:
-    """What a predictor says."""
+    """The posterior predictive of a predictor."""
     return predict(predictor, tasks), {}
 
 

@@ -65,7 +65,7 @@ def trained(way: Way, steps: int, seed: int) -> tuple[RealRegression, float]:
 
 
 def gap(layer: RealRegression, size: int, num_datasets: int, seed: int) -> Estimate:
-    """Of what the layer says alone."""
+    """The gap of the regression alone, without a network behind it."""
     with seeded(seed, 8_200_000, size):
         tasks = PRIOR.sample(num_datasets, size + NUM_QUERIES).split(size)
     truth = predict(exact(PRIOR), tasks)

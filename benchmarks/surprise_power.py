@@ -30,16 +30,16 @@ from priorfit.seeding import seeded
 
 Targets = Float[Tensor, "1 points"]
 Change = Callable[[Tensor], Tensor]
-"""Inputs in, targets of one dataset out."""
+"""From inputs to the targets of one dataset."""
 
 LENGTHSCALE, NOISE = 0.6, 1e-4
-"""Of `gp-rbf-1d`."""
+"""Lengthscale and noise variance of `gp-rbf-1d`."""
 
 TIMED = ("gp-rbf-1d", "gp-rbf-1d-short", "gp-hyper-1d", "bnn-small")
 
 
 def gp_changes(prior: Prior) -> dict[str, Change]:
-    """What may be wrong with data for `gp-rbf-1d`."""
+    """Misspecified data for `gp-rbf-1d`."""
     factors = {"units x 10": 10.0, "units x 100": 100.0, "units / 10": 0.1, "units / 100": 0.01}
     scales = {"lengthscale x 3": 3.0, "lengthscale / 3": 1 / 3}
     return {
@@ -61,7 +61,7 @@ def with_outliers(y: Targets) -> Targets:
 
 
 def label_changes(prior: Prior) -> dict[str, Change]:
-    """What may be wrong with data for `bnn-small`."""
+    """Misspecified data for `bnn-small`."""
     shares = {"10 % flipped": 0.1, "25 % flipped": 0.25, "50 % flipped": 0.5}
     return {
         "unchanged": prior.targets,

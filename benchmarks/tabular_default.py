@@ -74,7 +74,7 @@ def methods(kind: Kind, model: Model) -> dict[str, Method]:
 
 
 def judged(table: Table, method: Method, num_train: int, seed: int) -> dict[str, float]:
-    """How one method does on one cut of a table."""
+    """The scores of one method on one split of a table."""
     fitted, asked = split(table, num_train, NUM_TEST, seed)
     x = filled(table.x, fitted)
     start = perf_counter()

@@ -26,7 +26,7 @@ class Table:
 
 
 def all_tables(data: Path) -> list[Table]:
-    """Those of scikit-learn and, where the folder is there, those of the folder; says so where it is not."""
+    """The tables of scikit-learn and, where the folder exists, those in it; a line says where it does not."""
     tables = [*of_scikit_learn()]
     if not data.is_dir():
         print(f"no real tables at {data}: only those of scikit-learn are judged. Name their folder with --data.")

@@ -59,7 +59,7 @@ OURS: dict[str, NetworkSettings | Literal["auto"]] = {
 }
 PEERS = {"its notebook": NOTEBOOK, "batches of 64": NOTEBOOK | {"batch_size": 64}}
 TIMED_STEPS = (10, 10, 50)
-"""Of short runs: one to warm up, and two the difference of which is the cost of the steps between."""
+"""Steps of short runs: one warms up, and the difference of the other two is the cost of the steps between."""
 RESAMPLES = 2_000
 
 
@@ -71,11 +71,11 @@ class Result:
     seed: int
     spent: dict[str, float]
     gaps: dict[int, Tensor]
-    """By context size: (datasets)."""
+    """The gap of each dataset, by context size."""
     load: float
 
     def row(self) -> dict[str, Any]:
-        """As plain data."""
+        """The result as plain data."""
         each = {size: Estimate.over(gaps) for size, gaps in self.gaps.items()}
         mean = torch.stack(list(self.gaps.values())).mean(0)
         return {

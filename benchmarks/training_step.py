@@ -111,7 +111,7 @@ def network_of(recipe: Recipe) -> PFN:
 
 @dataclass
 class Samples:
-    """What the repetitions of one contender gave, in seconds and in operations per second."""
+    """The measurements of one contender, in seconds and in operations per second."""
 
     draw: list[float] = field(default_factory=list)
     step: list[float] = field(default_factory=list)

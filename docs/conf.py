@@ -10,13 +10,14 @@ sys.path.insert(0, str(HERE / "extensions"))
 project = "priorfit"
 version = release = version_of("priorfit")
 project_copyright = "the authors of priorfit"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "model_cards", "room"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "model_cards", "room"]
 exclude_patterns = ["_build", "README.md"]
 
 html_theme = "furo"
 html_title = "priorfit"
 
 myst_heading_anchors = 3
+myst_enable_extensions = ["dollarmath"]
 
 default_role = "code"  # `PFN` in a docstring is code
 autodoc_typehints = "signature"

@@ -18,11 +18,11 @@ from priorfit.priors.bayesian_network import LARGE, SMALL
 from priorfit.training import Budget, Recipe
 
 NUM_CONTEXT = 100
-"""Revealed points of a dataset."""
+"""Context points of a dataset."""
 Backend = Literal["numpyro", "pyro"]
 NUTS: dict[Backend, str] = {"numpyro": "NUTS, NumPyro", "pyro": "NUTS, Pyro"}
 MOST_DRAWS = 1_024
-"""Of a fitted guide: more would take time and change nothing."""
+"""Most draws of a fitted guide; more would take time and change nothing."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ CASES = (
 
 @dataclass(frozen=True)
 class Method:
-    """A way to answer, and on how many datasets it is judged."""
+    """A predictor with a budget, and on how many datasets it is measured."""
 
     family: str
     budget: int
@@ -52,20 +52,20 @@ class Method:
     predictor: Callable[[], Predictor]
     datasets: int = 100
     at_once: int = 5
-    """Datasets of one row."""
+    """Datasets that one row holds."""
     version: str = ""
-    """Another one, other answers."""
+    """An identifier that changes whenever the answers do."""
 
 
 Grid = tuple[tuple[int, int, int], ...]
-"""Budgets, each with its datasets, and with those of a row."""
+"""For each budget, the number of all datasets and of those in a row."""
 SVI: Grid = ((64, 50, 5), (256, 50, 5), (1_024, 20, 5), (4_096, 4, 1), (16_384, 1, 1))
 NUMPYRO: Grid = ((4, 100, 5), (16, 100, 5), (64, 50, 5), (256, 20, 5), (1_024, 4, 1))
 PYRO: Grid = ((4, 100, 1), (5, 100, 1), (8, 50, 1), (16, 20, 1), (64, 3, 1), (256, 1, 1))
 
 
 def methods(setup: Setup, case: Case) -> list[Method]:
-    """From cheap to costly."""
+    """The methods from cheap to costly."""
     prior, seed = case.prior, setup.seed
     found = [Method(PFN, 0, model.model, 100, 100, model.fingerprint) for model in networks(setup, case)]
     if prior.activation is None:

@@ -18,23 +18,23 @@ from priorfit.metrics import Estimate
 
 PFN, COLLAPSED, LONG_RUN = "PFN", "CollapsedBNN", "long run of NUTS"
 CLOSE = 0.01
-"""Nats within which a baseline has come as far as the PFN."""
+"""Nats within which a baseline counts as equal to the PFN."""
 IN_PAPER = {"PFN": "*", "SVI": "s", "NUTS": "^"}
 """The paper's curves and their marks."""
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What a method answered with one budget, by the number of the dataset."""
+    """The scores of a method with one budget, by the number of the dataset."""
 
     budget: int
     nll: dict[int, float]
     accuracy: dict[int, float]
     kl: dict[int, float]
     seconds: float
-    """Per dataset."""
+    """Seconds per dataset."""
     times: dict[int, tuple[float, float]]
-    """The same in units of the PFN's, in batches and alone; nothing where there is no PFN."""
+    """The seconds in units of the PFN's, in batches and alone; empty where there is no PFN."""
 
     @classmethod
     def of(cls, rows: Sequence[Row], pfn: Row | None) -> "Answers":
@@ -69,12 +69,12 @@ class Answers:
         return sorted(self.kl.keys() & other.kl.keys())
 
     def mean_times(self, some: Sequence[int]) -> list[float]:
-        """In units of the PFN's seconds in batches and alone, on average over some datasets."""
+        """The mean time over some datasets, in units of the PFN's seconds in batches and alone."""
         return [fmean(each) for each in zip(*(self.times[i] for i in some), strict=True)]
 
 
 Curve = list[Answers]
-"""A method, by budget."""
+"""The results of a method, by budget."""
 
 
 def pfn_times(row: Row, pfn: Row) -> tuple[float, float]:
@@ -85,7 +85,7 @@ def pfn_times(row: Row, pfn: Row) -> tuple[float, float]:
 
 
 def mean(values: Sequence[float]) -> Estimate:
-    """Over datasets."""
+    """The mean over datasets."""
     return Estimate.over(torch.tensor(values, dtype=torch.float64))
 
 
@@ -187,7 +187,7 @@ def races(some: dict[str, Curve]) -> str:
 
 
 def seconds_alone(pfn: Answers) -> float:
-    """Of a PFN that is asked about one dataset."""
+    """The seconds of a PFN for a single dataset."""
     return pfn.seconds / pfn.mean_times(list(pfn.times))[1]
 
 
@@ -205,7 +205,7 @@ def spelled_times(curve: Curve, pfn: Answers, which: int) -> str:
 def reached_at(curve: Curve, excesses: Sequence[float], costs: Sequence[float]) -> float | None:
     """The cost of coming within `CLOSE`: between two budgets, on the straight line in logarithms of both.
 
-    That of the larger one where no budget lies between them.
+    It is the cost of the larger one where no budget lies between them.
     """
     before: tuple[int, float, float] | None = None
     for each, excess, cost in zip(curve, excesses, costs, strict=True):
@@ -290,7 +290,7 @@ def draw_nll(ax: Axes, case: str, some: dict[str, Curve], looks: dict[str, Look]
 
 
 def draw_kl(ax: Axes, some: dict[str, Curve], looks: dict[str, Look]) -> None:
-    """What the paper could not show."""
+    """The divergence from the reference, which the paper does not have."""
     draw_methods(ax, some, looks, Answers.mean_kl)
     ax.axhline(0.005, color=GREY, linewidth=1.2, linestyle="--", label="0.005 nats: what is claimed")
     ax.set_ylim(1e-5, 10)

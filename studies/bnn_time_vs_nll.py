@@ -43,23 +43,23 @@ from priorfit.seeding import seeded
 
 NUM_QUERIES = 200
 STREAM = 7_000_000
-"""Of the seed: datasets that no training sees."""
+"""Stream of the seed for datasets that no training sees."""
 NUM_IN_BATCH = 100
 """Datasets that a network is timed on."""
 NUM_ALONE = 10
-"""Of them, those on which it is timed one by one."""
+"""Datasets on which a network is timed one by one."""
 NUM_TIMED, SECONDS_TIMED = 41, 1.0
 """Answers in batches of which the median time is taken, and when to stop after three of them."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A row by its key, how it is found out, and when."""
+    """The key of a row, how the row is computed, and its place in the order."""
 
     key: dict[str, str | int]
     find_out: Callable[[], dict[str, Any]]
     share: float
-    """Of the datasets of its method, where it starts: all methods go on at one pace, and the costly ones come late."""
+    """Share of its method's datasets before it; jobs are sorted by it, so that all methods advance together."""
 
 
 def run(setup: Setup) -> list[Row]:
@@ -73,13 +73,13 @@ def kept(setup: Setup) -> list[Row]:
 
 
 def jobs(setup: Setup) -> list[Job]:
-    """All of them, in their order."""
+    """All jobs in their order."""
     every = [job for case in setup.choose(CASES, CASES[::2]) for job in jobs_of(setup, case)]
     return sorted(every, key=lambda job: job.share)
 
 
 def jobs_of(setup: Setup, case: Case) -> Iterator[Job]:
-    """Those of a case."""
+    """The jobs of a case."""
     truth, most, pace = Truth(setup, case), setup.num_datasets(case.datasets, quick=2), Pace(setup, case)
     if case.prior.activation is not None:
         yield from (truth.job(index) for index in range(most))
@@ -110,7 +110,7 @@ class Pace:
         self._tasks = cache(lambda: drawn(case.prior, range(setup.choose(NUM_IN_BATCH, 2)), setup.seed))
 
     def seconds(self) -> dict[str, float]:
-        """In a batch, and alone: medians, after a first call, which is slower."""
+        """Median seconds in a batch and alone, after a first call, which is slower."""
         model, tasks, clock, times = self.entrants[0].model(), self._tasks(), Clock(), []
         answer(model, tasks)
         while len(times) < 3 or (len(times) < NUM_TIMED and clock.seconds < SECONDS_TIMED):
@@ -119,7 +119,7 @@ class Pace:
         return {"seconds": median(times) / len(tasks.query_y), "seconds_alone": median(alone)}
 
     def told(self) -> dict[str, Any] | None:
-        """Of which network, and its seconds; nothing while there is none."""
+        """The network and its seconds as fields of a row; empty while there is none."""
         return {"version": self.entrants[0].fingerprint} | self.seconds() if self.entrants else None
 
 
@@ -130,7 +130,7 @@ def parts(count: int, at_once: int) -> Iterator[range]:
 
 
 def key_of(setup: Setup, case: Case, some: range) -> dict[str, str | int]:
-    """What the keys of all rows have."""
+    """The part of the key that all rows share."""
     return {"case": case.name, "first": some.start, "count": len(some), "seed": setup.seed}
 
 
@@ -145,7 +145,7 @@ class Truth:
         self._of = cache(self._one)
 
     def log_odds(self, some: range) -> Float[Tensor, "datasets queries"]:
-        """Of some datasets."""
+        """The log odds of some datasets."""
         return torch.stack([self._of(index) for index in some])
 
     def _one(self, index: int) -> Float[Tensor, " queries"]:
@@ -180,7 +180,7 @@ class Truth:
 
 
 def drawn(prior: BayesianNetwork, some: range, seed: int) -> Batch:
-    """Datasets by their numbers: the same whoever asks, however many at once."""
+    """Datasets by their numbers, the same however many are drawn at once."""
     each = []
     for index in some:
         with seeded(seed, STREAM, index):

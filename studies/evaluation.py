@@ -19,9 +19,9 @@ from priorfit.priors import Prior
 from priorfit.seeding import seeded
 
 STREAM = 4_000_000
-"""Of the seed: datasets that no training sees."""
+"""Stream of the seed for datasets that no training sees."""
 MOST_NUMBERS = 20_000_000
-"""Of the covariance matrices of the datasets that are answered at once."""
+"""Entries of the covariance matrices of the datasets that are processed at once."""
 MOST_DATASETS = 250
 
 Values = dict[str, Float[Tensor, " datasets"]]
@@ -49,7 +49,7 @@ def compare(
 
 
 def key_of(entrant: Entrant, size: int, num_datasets: int, seed: int) -> Key:
-    """What a row is known by."""
+    """The key of a row."""
     return {
         "method": entrant.label,
         "model": entrant.fingerprint,

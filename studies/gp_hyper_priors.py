@@ -42,7 +42,7 @@ from priorfit.training import Budget, Recipe
 
 SIZES = (5, 10, 15, 20, 25, 30)
 STREAM = 6_000_000
-"""Of the seed: datasets that no training sees."""
+"""Stream of the seed for datasets that no training sees."""
 Chain = tuple[Literal["numpyro", "pyro"], int, int, int]
 CHAINS: tuple[Chain, ...] = (
     ("numpyro", 32, 200, 50),
@@ -71,15 +71,15 @@ ONE_FEATURE = Case(HYPER_GP, "gp-hyper-1d", 200, CHAINS)
 
 @dataclass(frozen=True)
 class Method:
-    """A way to answer, and on how many datasets it is judged."""
+    """A predictor, and on how many datasets it is measured."""
 
     label: str
     predictor: Callable[[], Predictor]
     datasets: int
     at_once: int
-    """Datasets of one row."""
+    """Datasets that one row holds."""
     version: str = ""
-    """Another one, other answers."""
+    """An identifier that changes whenever the answers do."""
 
 
 def methods(setup: Setup, case: Case) -> list[Method]:
@@ -122,7 +122,7 @@ def run(setup: Setup, case: Case = ONE_FEATURE) -> list[Row]:
 
 
 def row_of(setup: Setup, case: Case, method: Method, size: int, some: range) -> Row:
-    """What a method answers to some datasets of a size."""
+    """The scores of a method on some datasets of a size."""
     key = {
         "method": method.label,
         "version": method.version,
@@ -135,7 +135,7 @@ def row_of(setup: Setup, case: Case, method: Method, size: int, some: range) -> 
 
 
 def drawn(prior: HyperGaussianProcess, size: int, some: range, seed: int) -> Batch:
-    """Datasets by their numbers, with one query each: the same whoever asks, however many at once."""
+    """Datasets by their numbers, with one query each, the same however many are drawn at once."""
     each = []
     for index in some:
         with seeded(seed, STREAM, size, index):

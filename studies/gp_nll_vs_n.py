@@ -41,7 +41,7 @@ from priorfit.network import FourierEncoder, LinearSolver, NetworkSettings, Norm
 from priorfit.training import Budget, DataSettings, OptimiserSettings, Recipe
 
 LARGE_SIZES, LARGE_DATASETS = (500, 1000, 2000), 40
-"""Where a dataset takes a second, fewer of them."""
+"""Context sizes at which a dataset takes a second, and the smaller number of datasets there."""
 STEPS = (30, 120, 480)
 LAYER = LinearSolver(features=768, components=1, hidden=512)
 BASE = Recipe(
@@ -63,7 +63,7 @@ PLAIN_LABEL = "no regression layer"
 PLAIN = replace(BASE, network=NetworkSettings(width=64, layers=6, encoder=FourierEncoder(64, scale=1.0)))
 QUICK = replace(BASE, num_points=16, network=NetworkSettings(width=16, layers=1, attention_heads=2, feedforward=16))
 TIMED_SIZES = (11, 51, 101, 191, 1000, 2000)
-"""Those whose gap is shown against the time of training."""
+"""Context sizes whose gap is shown against the time of training."""
 
 
 def run(setup: Setup) -> list[Row]:

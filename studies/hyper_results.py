@@ -21,12 +21,12 @@ IN_PAPER = {"PFN": "PFN (4M datasets)", "MLE-II": "MLE-II", "NUTS 32+32": "NUTS 
 
 @dataclass(frozen=True)
 class Answers:
-    """What a method answered at one n, by the number of the dataset."""
+    """The scores of a method at one n, by the number of the dataset."""
 
     nll: dict[int, float]
     expected_nll: dict[int, float]
     seconds: float
-    """Per dataset."""
+    """Seconds per dataset."""
 
     @classmethod
     def of(cls, rows: Sequence[Row]) -> "Answers":

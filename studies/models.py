@@ -30,12 +30,12 @@ class Entrant(ABC):
     @property
     @abstractmethod
     def fingerprint(self) -> str:
-        """Another one, other weights: rows are kept under it."""
+        """A digest of the weights, under which rows are kept."""
 
     @property
     @abstractmethod
     def largest(self) -> int:
-        """The largest context that its training showed."""
+        """The largest context size of its training."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Released(Entrant):
 
     @property
     def prior(self) -> Prior:
-        """What it was trained on."""
+        """The prior that it was trained on."""
         return recipe_from(self.model().card.recipe).prior
 
 
@@ -112,7 +112,7 @@ def trained(recipe: Recipe, folder: Path) -> Model:
 
 
 def present(entrants: Iterable[Released]) -> list[Entrant]:
-    """Those that have been released; of the others, a line says that they are missing."""
+    """The models that have been released; a line names those that are missing."""
     there = []
     for entrant in entrants:
         if entrant.label in names():

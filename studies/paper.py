@@ -8,11 +8,11 @@ from typing import Any
 from priorfit.priors import GaussianProcess, HyperGaussianProcess
 
 GP_5D = GaussianProcess(num_features=5, kernel="rbf", lengthscale=0.6, outputscale=1.0, noise=1e-4)
-"""Figures 4a and 9."""
+"""The prior of figures 4a and 9."""
 GP_SHORT = GaussianProcess(num_features=1, kernel="rbf", lengthscale=0.1, outputscale=1.0, noise=1e-4)
-"""Figures 7 and 8."""
+"""The prior of figures 7 and 8."""
 HYPER_GP = HyperGaussianProcess(num_features=1)
-"""Figure 4b."""
+"""The prior of figure 4b."""
 SIZES_5D = tuple(range(1, 192, 10))
 """The context sizes of its curves for five features."""
 
@@ -21,7 +21,7 @@ Curve = list[tuple[int, float]]
 
 @cache
 def numbers() -> dict[str, Any]:
-    """All of ``paper.json``."""
+    """The contents of ``paper.json``."""
     return json.loads((Path(__file__).parent / "paper.json").read_text(encoding="utf-8"))
 
 

@@ -26,7 +26,7 @@ class Look:
 
 
 def look(index: int) -> Look:
-    """One for each curve of a figure."""
+    """The look of each curve of a figure."""
     return Look(COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)])
 
 
@@ -80,7 +80,7 @@ def draw_points(ax: Axes, points: Sequence[tuple[float, float]], label: str, sty
 
 
 def finish(ax: Axes, title: str, x: str, y: str) -> None:
-    """Names, a faint grid, no frame."""
+    """Set the names of the axes, a faint grid and no frame."""
     ax.set_title(title, loc="left", fontsize="medium", fontweight="bold")
     ax.set(xlabel=x, ylabel=y)
     ax.grid(color="0.9")

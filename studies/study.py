@@ -1,7 +1,7 @@
 """What all studies share: options, rows that are kept as they come, and a figure that is drawn from rows.
 
 A study is a file with ``run(setup) -> rows``, ``tell(rows) -> str`` and ``draw(rows) -> figure``. Its rows lie in
-``studies/results/NAME.jsonl``, one line each: what was asked (``key``), what was found, and when, where and by which
+``studies/results/NAME.jsonl``, one line each: the parameters (``key``), the results, and when, where and by which
 code (``about``). A row that is there is not computed again, so a run that was stopped goes on, and a finished one only
 draws. With ``--quick`` everything is tiny and lies in ``build/studies/quick`` instead.
 """
@@ -41,7 +41,7 @@ class Clock:
 
     @property
     def seconds(self) -> float:
-        """Until now."""
+        """Seconds since the start."""
         return min(time.process_time() - self._start[0], time.perf_counter() - self._start[1])
 
 
@@ -74,7 +74,7 @@ class Rows:
         return self._rows.get(canonical(key))
 
     def add(self, key: Key, found: Mapping[str, Any]) -> Row:
-        """Keep what was found."""
+        """Append a row to the file."""
         about = self._about | {"date": date(), "load": load()}
         row = {"key": dict(key), "found": dict(found), "about": about}
         self.file.parent.mkdir(parents=True, exist_ok=True)
@@ -97,7 +97,7 @@ def canonical(key: Key) -> str:
 
 @dataclass(frozen=True)
 class Setup:
-    """What a study is run with."""
+    """The settings with which a study is run."""
 
     rows: Rows
     models: Path
@@ -105,14 +105,14 @@ class Setup:
     seed: int = 0
     quick: bool = False
     datasets: int | None = None
-    """For each point of a curve; None for what the study says."""
+    """Datasets for each point of a curve; None takes the number of the study."""
 
     def choose(self, full: Choice, quick: Choice) -> Choice:
-        """The one for a full run, or the one that takes seconds."""
+        """The first value for a full run, the second for a run of seconds."""
         return quick if self.quick else full
 
     def num_datasets(self, full: int, quick: int = 4) -> int:
-        """How many datasets to judge by."""
+        """How many datasets each point of a curve rests on."""
         return self.datasets or self.choose(full, quick)
 
 
@@ -126,7 +126,7 @@ class Study:
     tell: Callable[[Sequence[Row]], str]
     draw: Callable[[Sequence[Row]], Figure]
     kept: Callable[[Setup], list[Row]] | None = None
-    """Where it makes sense to look at a run of hours before its end: the rows that are there."""
+    """The rows found so far, for studies that run for hours."""
 
     def main(self) -> None:
         """Parse the command line, run, print the table, write the figure."""

@@ -55,7 +55,7 @@ def save_folder(path: Path | str, groups: Mapping[str, Tensors], config: Mapping
     _recover(place)
     _refuse_what_is_not_ours(place)
     fresh = _sibling(place, "new")
-    shutil.rmtree(fresh, ignore_errors=True)  # of a save that was killed
+    shutil.rmtree(fresh, ignore_errors=True)  # the remains of a save that was killed
     try:
         fresh.mkdir()
         for name, content in files.items():
@@ -172,7 +172,7 @@ def _swap(fresh: Path, place: Path) -> None:
             previous.rename(place)
         raise
     _sync_folder(place.parent)
-    shutil.rmtree(previous, ignore_errors=True)  # what cannot be removed now goes with the next save
+    shutil.rmtree(previous, ignore_errors=True)  # what cannot be removed now is removed by the next save
 
 
 def _recover(place: Path) -> None:

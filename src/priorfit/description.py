@@ -53,7 +53,7 @@ def build(description: Mapping[str, Any], table: Mapping[str, type], where: str 
 
 
 def _own_fields(cls: type) -> list[dataclasses.Field[Any]]:
-    """The fields that its constructor takes."""
+    """The fields that the constructor takes."""
     return [field for field in dataclasses.fields(cls) if field.init]
 
 
@@ -123,7 +123,7 @@ def _called(values: Mapping[str, Any]) -> str:
 
 
 def _converted(value: Any, hint: Any, table: Mapping[str, type], where: str) -> Any:
-    """The value as its annotation wants it, or an error that names its place."""
+    """The value converted to its annotation, or an error that names its place in the file."""
     possible = [option for option in options(hint) if option in table.values()]
     if isinstance(value, Mapping) and ("type" in value or len(possible) == 1):
         value = build({"type": possible[0].__name__ if possible else "", **value}, table, where)

@@ -1,4 +1,4 @@
-"""Every error that priorfit raises on purpose: what was expected, what came, what to do."""
+"""The errors of priorfit. Their messages say what was expected, what was given, and what to do."""
 
 
 class PriorfitError(Exception):
@@ -42,7 +42,7 @@ class FitError(PriorfitError, RuntimeError):
 
 
 class TimeLimitError(PriorfitError, TimeoutError):
-    """A baseline ran out of time before it had anything to answer with."""
+    """A baseline ran out of time before it had an answer."""
 
 
 class MissingExtraError(PriorfitError, ImportError):
@@ -50,4 +50,4 @@ class MissingExtraError(PriorfitError, ImportError):
 
 
 class OutsideTrainingWarning(UserWarning):
-    """A model is asked about something that its training never showed."""
+    """A model is used on data outside of what it was trained on."""

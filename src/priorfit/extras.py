@@ -1,4 +1,4 @@
-"""Optional packages: imported in the folder of their extra, missed with a line that says how to get them."""
+"""Optional packages: imported in the folder of their extra, and if missing, reported with how to install them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

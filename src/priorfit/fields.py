@@ -1,4 +1,4 @@
-"""Check the fields of a dataclass against their annotations: settings, recipes and priors do so before all else."""
+"""Check the fields of a dataclass against their annotations: settings, recipes and priors do so first."""
 
 import dataclasses
 import math
@@ -24,7 +24,7 @@ WORDS: dict[Any, str] = {
 
 
 def check_fields(instance: object, error: type[PriorfitError] = InputError) -> None:
-    """Refuse a dataclass, or a part of one, of which a field is not what its annotation says; call it first.
+    """Refuse a dataclass with a field that does not fit its annotation; call this first.
 
     Numbers of numpy become Python's own, so that the fields can be written to JSON. A number must be finite.
 
@@ -48,7 +48,7 @@ def check_fields(instance: object, error: type[PriorfitError] = InputError) -> N
 
 
 def fits(value: object, hint: Any) -> bool:
-    """Whether a value is what an annotation says; what cannot be told from outside, as a tensor's shape, fits.
+    """Whether a value is what an annotation says; what cannot be checked here, as a tensor's shape, fits.
 
     >>> fits(1, float), fits(True, int), fits((1, 2), tuple[int, int]), fits("spring", Literal["autumn"])
     (True, False, True, False)
@@ -62,7 +62,7 @@ def options(hint: Any) -> tuple[Any, ...]:
 
 
 def words(hint: Any) -> str:
-    """What an annotation asks for, in words."""
+    """The type that an annotation requires, in words."""
     if get_origin(hint) is Literal:
         return "one of " + ", ".join(repr(choice) for choice in get_args(hint))
     if isinstance(hint, type) and get_origin(hint) is None:

@@ -11,7 +11,7 @@ from priorfit.data import Batch
 
 @runtime_checkable
 class Posterior(Protocol):
-    """What is known after a context has been seen."""
+    """A predictor that has been conditioned on a context."""
 
     def predict(self, query_x: Float[Tensor, "*batch query features"]) -> Distribution:
         """The posterior predictive of each query: ``batch_shape (*batch, query)``, ``event_shape ()``."""
@@ -20,14 +20,14 @@ class Posterior(Protocol):
 
 @runtime_checkable
 class Predictor(Protocol):
-    """Anything that can answer: a PFN, an exact GP, a sampler, a classifier."""
+    """Anything that gives a posterior predictive: a PFN, an exact GP, a sampler, a classifier."""
 
     def condition(
         self,
         context_x: Float[Tensor, "*batch context features"],
         context_y: Num[Tensor, "*batch context"],
     ) -> Posterior:
-        """Take in a context; do here what need not be repeated for each query."""
+        """Condition on a context; what need not be repeated for each query is done here."""
         ...
 
 

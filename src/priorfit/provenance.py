@@ -14,7 +14,7 @@ FILE = Path(__file__)
 
 
 def circumstances(seed: int) -> dict[str, Any]:
-    """All that is needed to judge a number that was measured just now with this seed.
+    """The circumstances of a number that is measured now with this seed.
 
     >>> sorted(circumstances(seed=0))
     ['commit', 'cores', 'cpu', 'date', 'load', 'seed', 'threads', 'torch']
@@ -32,7 +32,7 @@ def circumstances(seed: int) -> dict[str, Any]:
 
 
 def date() -> str:
-    """Now, to the second."""
+    """The current time in UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 

@@ -1,4 +1,4 @@
-"""The only place that seeds: ``with seeded(seed, *stream):``."""
+"""The only file that seeds random generators: ``with seeded(seed, *stream):``."""
 
 import os
 import random
@@ -13,7 +13,7 @@ from priorfit.errors import InputError
 
 
 class _Turns:
-    """Whose turn it is: the generators are those of the whole process, so one thread at a time may seed them.
+    """A lock for seeding: the generators belong to the whole process, so one thread at a time may seed them.
 
     A thread that has its turn may seed again inside. A child of ``os.fork`` starts anew, since the thread whose turn
     it was does not live on in it.
@@ -39,7 +39,7 @@ def derived_seed(seed: int, *stream: int) -> int:
     """
     if not all(isinstance(number, int | np.integer) and number >= 0 for number in (seed, *stream)):
         raise InputError(f"a seed and its stream are whole numbers of at least 0; got {(seed, *stream)}.")
-    # as entropy, (seed, 0) would be padded to the same words as (seed,); a spawn key is told apart
+    # as entropy, (seed, 0) would be padded to the same words as (seed,); a spawn key is kept apart
     return int(np.random.SeedSequence(seed, spawn_key=stream).generate_state(1, np.uint64)[0] >> 1)
 
 

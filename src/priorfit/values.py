@@ -13,7 +13,7 @@ from priorfit.errors import InputError
 
 @runtime_checkable
 class HasArray(Protocol):
-    """What numpy can read: arrays, tensors, frames and series of pandas."""
+    """Objects that numpy can read: arrays, tensors, frames and series of pandas."""
 
     def __array__(self) -> Any: ...
 

@@ -28,7 +28,7 @@ CODE = {name: code for name, code in pages().items() if code}
 
 def test_the_tutorials_have_code():
     tutorials = {f"tutorials/{name}.md" for name in ("own_prior", "simulator", "classification", "many_machines")}
-    how_tos = {f"how_to/add_a_{name}.md" for name in ("prior", "head", "baseline")}
+    how_tos = {f"how_to/add_a_{name}.md" for name in ("prior", "head", "solver", "baseline")}
     assert {"idea.md", "models.md", "faq.md", *tutorials, *how_tos} <= CODE.keys()
 
 
@@ -57,3 +57,22 @@ def test_the_commands_for_many_machines_run_and_give_the_same_model(tmp_path: Pa
     one, two = (pf.load(tmp_path / "runs" / run / "model").state_dict() for run in ("one", "two"))
     for name, weight in one.items():
         torch.testing.assert_close(two[name], weight, atol=1e-4, rtol=1e-3)
+
+
+ENTRY = ("- **What:** ", "- **Why:** ", "- **Measured:** ", "- **Result:** ", "- **Decided:** ")
+
+
+def test_an_entry_of_the_log_is_five_lines_and_the_newest_comes_first():
+    entries = (DOCS / "log.md").read_text(encoding="utf-8").split("\n## ")[1:]
+    for entry in entries:
+        title, *lines = entry.strip().splitlines()
+        assert re.match(r"\d{4}-\d\d-\d\d: ", title), title
+        assert all(line.startswith(part) for line, part in zip(lines, ENTRY, strict=True)), title
+    dates = [entry[:10] for entry in entries]
+    assert dates == sorted(dates, reverse=True)
+
+
+def test_no_number_rests_on_a_script_that_is_not_kept():
+    for file in DOCS.rglob("*.md"):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            assert "not kept" not in line or "no numbers are given" in line or not re.search(r"\d\.\d", line), line

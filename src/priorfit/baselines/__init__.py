@@ -1,6 +1,6 @@
-"""What a PFN is compared with: exact answers where they exist, and what people use instead.
+"""Predictors that a PFN is compared with: exact ones where they exist, and the usual approximations.
 
-Those that few need, most of all for a package beyond the core (extra ``baselines``), are loaded when asked for.
+Those that need a package beyond the core (extra ``baselines``), and some others, are loaded on first use.
 """
 
 from importlib import import_module as _import_module

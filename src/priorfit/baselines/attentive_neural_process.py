@@ -1,4 +1,4 @@
-"""The attentive neural process of Kim et al. (2019): the rival that, too, learns to answer from datasets."""
+"""The attentive neural process of Kim et al. (2019): the other model that learns to predict from datasets."""
 
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 QUERIES_AT_ONCE = 1024
 LOG_SCALE_RANGE = (-7.0, 3.0)
-"""Of a predicted log scale, as for the PFN's heads; the original's floor of 0.1 cannot tell narrow posteriors apart."""
+"""Bounds of a predicted log scale, as in the PFN's heads; the original's floor of 0.1 is wider than some posteriors."""
 
 
 class AttentiveNeuralProcess(Model):

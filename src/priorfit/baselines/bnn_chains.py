@@ -1,4 +1,4 @@
-"""What a sampler is asked for, and what it gives for one dataset."""
+"""The settings of a sampler, and its result for one dataset."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class ChainSettings:
-    """The work of a sampler on one dataset."""
+    """How long a sampler runs on one dataset, and from which seed."""
 
     num_samples: int
     num_warmup: int
@@ -27,4 +27,4 @@ class Chains:
     """Whether the time limit came before all samples."""
 
     compile_seconds: float = 0.0
-    """Spent before the clock of the time limit started; near 0 where an earlier dataset had the same shape."""
+    """Seconds of compilation, outside of the time limit; near 0 where an earlier dataset had the same shape."""

@@ -22,8 +22,8 @@ Samples = Sequence[Float[Tensor, "_ weights"]]
 
 def averaged(
     prior: BayesianNetwork, samples: Samples, query_x: Float[Tensor, "*batch query features"]
-) -> Categorical | NormalMixture:
-    """The mixture, with equal shares, of what the networks sampled for each dataset say."""
+) -> Bernoulli | Categorical | NormalMixture:
+    """The equally weighted mixture of the predictions of the networks sampled for each dataset."""
     x = query_x.double().reshape(len(samples), *query_x.shape[-2:])  # (datasets, query, features)
     if isinstance(prior.outcome, Classes):
         log_probs = _averaged_classes(prior, samples, x).reshape(*query_x.shape[:-1], prior.outcome.count)

@@ -44,7 +44,7 @@ with needs_extra("baselines"), warnings.catch_warnings():
     from gpytorch.settings import fast_computations
 
 NEGLIGIBLE = 0.01
-"""A draw below this share of the floor counts as none."""
+"""A noise draw below this share of the floor counts as 0."""
 
 KERNELS: Mapping[str, Any] = MappingProxyType(
     {
@@ -54,7 +54,7 @@ KERNELS: Mapping[str, Any] = MappingProxyType(
         "matern52": partial(MaternKernel, nu=2.5),
     }
 )
-"""`priorfit.priors.kernels` in GPyTorch."""
+"""The kernels of `priorfit.priors.kernels` in GPyTorch."""
 
 Module = Any
 """A module of GPyTorch, whose parts type checkers do not know."""
@@ -69,7 +69,7 @@ class MapFit:
     noise: float
     """The variance: the floor and the draw."""
     log_posterior: float
-    """The objective, but for a constant that both hypotheses share."""
+    """The objective, up to a constant that both hypotheses share."""
 
 
 class FlooredNoise(HomoskedasticNoise):
@@ -84,7 +84,7 @@ class FlooredNoise(HomoskedasticNoise):
 
     @property
     def draw(self) -> Float[Tensor, "1"]:
-        """What is added to the floor."""
+        """The noise variance above the floor."""
         return self.raw_noise.exp()
 
     @property
@@ -119,7 +119,7 @@ def prior_modes(prior: HyperGaussianProcess) -> MapFit:
 
 
 def log_probability_of_none(prior: HyperGaussianProcess) -> float:
-    """Of a draw that no data can tell from 0."""
+    """The log prior probability of a noise draw that no data can tell from 0."""
     law = prior.noise_prior
     concentration, level = torch.tensor(
         [law.concentration, law.rate * NEGLIGIBLE * prior.noise_floor], dtype=torch.float64
@@ -183,7 +183,7 @@ def _fitted(model: Module, log_factor: float, deadline: Deadline) -> MapFit:
 
     # exact at any size; gradients also where the caller has turned them off
     with fast_computations(False, False, False), torch.enable_grad(), warnings.catch_warnings():
-        warnings.simplefilter("ignore", OptimizationWarning)  # of an attempt: another one follows, or an error
+        warnings.simplefilter("ignore", OptimizationWarning)  # a failed attempt is repeated, and the last one raises
         try:
             fit_gpytorch_mll(objective, optimizer=optimiser)
         except ModelFittingError as error:
@@ -198,7 +198,7 @@ def _fitted(model: Module, log_factor: float, deadline: Deadline) -> MapFit:
 def _found(objective: Module, log_factor: float) -> MapFit:
     model = objective.model
     with fast_computations(False, False, False):
-        mean_value = objective(model(*model.train_inputs), model.train_targets)  # over the points
+        mean_value = objective(model(*model.train_inputs), model.train_targets)  # the mean over the points
     return MapFit(
         lengthscale=float(model.covar_module.base_kernel.lengthscale),
         outputscale=float(model.covar_module.outputscale),
@@ -208,7 +208,7 @@ def _found(objective: Module, log_factor: float) -> MapFit:
 
 
 def _gamma(law: Gamma) -> Module:
-    """In float64: rounded to float32, a concentration of 1.0001 would be another."""
+    """A Gamma prior in float64: rounded to float32, a concentration of 1.0001 would be another number."""
     concentration, rate = torch.tensor([law.concentration, law.rate], dtype=torch.float64)
     return GammaPrior(concentration, rate)
 

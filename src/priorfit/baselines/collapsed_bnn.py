@@ -23,10 +23,10 @@ from priorfit.priors.bayesian_network import BayesianNetwork
 from priorfit.seeding import derived_seed
 
 REPLICATES = 8
-"""Independent samples, whose spread is the Monte Carlo error."""
+"""Independent importance samples, whose spread is the Monte Carlo error."""
 
 DATASETS_AT_ONCE = 8
-"""How many are worked on together; more would only need more memory."""
+"""How many datasets are processed together; more would only need more memory."""
 
 NEWTON_STEPS = 30
 ADAPTATIONS = 7
@@ -34,7 +34,7 @@ ADAPTATION_SAMPLES = 2048
 
 SCALES = (1.0, 1.5, 3.0)
 SHARES = (0.6, 0.3, 0.1)
-"""The proposal is a mixture of Normals of one mean and shape: its tails are wider than the posterior's."""
+"""Weights of the proposal's Normals, which share mean and shape; its tails are wider than the posterior's."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class CollapsedPosterior:
         return _classes(averaged.reshape(*query_x.shape[:-1], 2), query_x.dtype)
 
     def replicates(self, query_x: Float[Tensor, "*batch query features"]) -> Categorical:
-        """The same by each of the independent samples alone: batch shape (replicates, *batch, query)."""
+        """The prediction of each independent sample alone: batch shape (replicates, *batch, query)."""
         each = self._probabilities(query_x).movedim(1, 0)  # (replicates, datasets, query, 2)
         return _classes(each.reshape(REPLICATES, *query_x.shape[:-1], 2), query_x.dtype)
 
@@ -65,13 +65,13 @@ class CollapsedPosterior:
 
     @property
     def effective_samples(self) -> Float[Tensor, "*batch"]:
-        """How many independent draws of the posterior the weighted ones are worth, for each dataset."""
+        """The effective sample size of the weighted draws of each dataset."""
         return _effective_samples(self.log_weights.flatten(1)).reshape(self.batch_shape)
 
     def _probabilities(
         self, query_x: Float[Tensor, "*batch query features"]
     ) -> Float[Tensor, "datasets replicates query 2"]:
-        """Of both classes, so that each is exact where it is small."""
+        """The log probabilities of both classes, so that each is exact where it is small."""
         x = _with_one(query_x).reshape(len(self.log_weights), 1, *query_x.shape[-2:-1], -1)
         parts = zip(*(part.split(DATASETS_AT_ONCE) for part in (self.log_weights, self.coefficients, x)), strict=True)
         return torch.cat([_averaged(*part) for part in parts])
@@ -79,7 +79,7 @@ class CollapsedPosterior:
 
 @dataclass(frozen=True)
 class CollapsedBNN:
-    """The posterior predictive of a `BayesianNetwork` without activation, up to a Monte Carlo error that it tells.
+    """The posterior predictive of a `BayesianNetwork` without activation, up to a Monte Carlo error that it reports.
 
     It serves one hidden layer and two classes. The same points, seeded and scrambled Sobol sequences, are used for
     every dataset, so an answer does not depend on the batch; `CollapsedPosterior.standard_error` counts what
@@ -154,11 +154,11 @@ class _CoefficientPrior:
     """The prior of (w, b), with s integrated out by the trapezoidal rule in log s."""
 
     def __init__(self, num_hidden: int, num_coefficients: int) -> None:
-        # Of chi^2, about 1e-10 lies below the first node and less beyond the last (Laurent and Massart's bound).
+        # About 1e-10 of chi^2 lies below the first node, and less above the last (Laurent and Massart's bound).
         low = log(4) + 2 / num_hidden * (log(1e-10) + lgamma(num_hidden / 2 + 1))
         high = log(2 * (num_hidden + 2 * sqrt(25 * num_hidden) + 50))
         s = torch.linspace(low, high, 64, dtype=torch.float64).exp()  # (nodes)
-        log_mass = (num_hidden / 2 * s.log() - s / 4).log_softmax(0)  # of log s, up to a constant
+        log_mass = (num_hidden / 2 * s.log() - s / 4).log_softmax(0)  # log density of log s, up to a constant
         log_scales = (num_coefficients - 1) / 2 * s.log() + (s + 2).log() / 2
         self.constants = log_mass - log_scales - num_coefficients / 2 * log(2 * pi)  # (nodes)
         self.rates = torch.stack([-1 / (2 * s), -1 / (2 * (s + 2))])  # (2, nodes)
@@ -202,7 +202,7 @@ def _weighted(
 
 
 def _tempered(log_weights: Float[Tensor, "datasets samples"], least: int) -> Float[Tensor, "datasets samples"]:
-    """Weights to the largest power, at most 1, that leaves ``least`` effective samples, normalised."""
+    """Normalised weights, raised to the largest power of at most 1 with effective sample size ``least``."""
     power, step = torch.zeros_like(log_weights[:, :1]), 1.0
     for _ in range(20):
         step /= 2

@@ -21,11 +21,11 @@ INSTEAD: dict[type[Prior], str] = {
     HyperGaussianProcess: "baselines.HyperGPOracle(prior), which is importance sampling",
     BayesianNetwork: "baselines.CollapsedBNN(prior) for a network without activation, else baselines.NutsBNN(prior)",
 }
-"""The closest to an exact answer that the library has for other priors."""
+"""The most accurate predictors that the library has for other priors."""
 
 
 def exact(prior: Prior) -> ExactPredictor:
-    """The exact answer for a prior; an `InputError` where no closed form is known.
+    """The exact predictor of a prior; an `InputError` where no closed form is known.
 
     >>> exact(GaussianProcess(lengthscale=0.3)).condition  # doctest: +ELLIPSIS
     <bound method ExactGP.condition of ...>
@@ -45,7 +45,7 @@ def exact(prior: Prior) -> ExactPredictor:
 
 @singledispatch
 def exact_or_none(prior: Prior) -> ExactPredictor | None:
-    """The exact answer for a prior, or None where no closed form is known: for code that does without one.
+    """The exact predictor of a prior, or None where no closed form is known: for code that does without one.
 
     >>> exact_or_none(HyperGaussianProcess()) is None
     True
@@ -73,6 +73,6 @@ def _(prior: BetaBernoulli) -> ExactPredictor | None:
 @exact_or_none.register
 def _(prior: Mixture) -> ExactPredictor | None:
     parts = tuple(part for part in map(exact_or_none, prior.priors) if part is not None)
-    if len(parts) < len(prior.priors) or prior.has_own_inputs:  # with inputs of their own, x too tells components apart
+    if len(parts) < len(prior.priors) or prior.has_own_inputs:  # components with other inputs also differ in p(x)
         return None
     return ExactMixture(prior, parts)

@@ -25,7 +25,7 @@ class BetaPosterior:
 
 @dataclass(frozen=True)
 class ExactBetaBernoulli:
-    """The exact answer for a `BetaBernoulli`: P(1) = (alpha + ones) / (alpha + beta + n).
+    """The exact predictor of a `BetaBernoulli`: P(1) = (alpha + ones) / (alpha + beta + n).
 
     >>> x, y = torch.zeros(3, 1), torch.tensor([1.0, 1.0, 0.0])
     >>> ExactBetaBernoulli(BetaBernoulli()).condition(x, y).predict(x[:1]).probs

@@ -32,7 +32,7 @@ class GPPosterior:
 
 @dataclass(frozen=True)
 class ExactGP:
-    """The exact answer for a `GaussianProcess`: what a PFN fitted to it should say.
+    """The exact predictor of a `GaussianProcess`, which a PFN fitted to it should equal.
 
     >>> gp = GaussianProcess(num_features=1)
     >>> tasks = gp.sample(batch_size=3, num_points=21).split(num_context=20)

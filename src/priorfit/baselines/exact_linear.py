@@ -13,7 +13,7 @@ from priorfit.priors.linear import LinearRegression
 
 @dataclass(frozen=True)
 class LinearPosterior:
-    """What is known of the weights: N(mean, precision^-1), the precision by its Cholesky factor, in float64."""
+    """The posterior of the weights, N(mean, precision^-1), with the Cholesky factor of the precision, in float64."""
 
     noise: float
     mean: Float[Tensor, "*batch features 1"]
@@ -30,7 +30,7 @@ class LinearPosterior:
 
 @dataclass(frozen=True)
 class ExactLinear:
-    """The exact answer for a `LinearRegression`.
+    """The exact predictor of a `LinearRegression`.
 
     >>> prior = LinearRegression(num_features=2)
     >>> tasks = prior.sample(batch_size=3, num_points=21).split(num_context=20)

@@ -14,7 +14,7 @@ from priorfit.priors.mixture import Mixture
 
 
 class ExactPredictor(Predictor, Protocol):
-    """An exact answer that also knows how probable a context is."""
+    """An exact predictor that also gives the marginal likelihood of a context."""
 
     def log_evidence(
         self, context_x: Float[Tensor, "*batch context features"], context_y: Num[Tensor, "*batch context"]
@@ -48,9 +48,9 @@ class ExactMixturePosterior:
 
 @dataclass(frozen=True)
 class ExactMixture:
-    """The exact answer for a `Mixture` whose priors share their inputs and have exact answers themselves.
+    """The exact predictor of a `Mixture` whose priors share their inputs and have exact predictors themselves.
 
-    A context changes the weights of the components: each is multiplied by its evidence.
+    The weight of each component is multiplied by its marginal likelihood.
 
     >>> from priorfit.baselines.exact import exact
     >>> from priorfit.priors import GaussianProcess

@@ -57,18 +57,18 @@ class GammaCoordinates:
         return GammaCoordinates(concentration, rate, centre, spread)
 
     def draw(self, z: Float[Tensor, "*positions laws"]) -> Float[Tensor, "*positions laws"]:
-        """What the Gamma distributions draw at a position."""
+        """The draws of the Gamma distributions at a position."""
         return self._log_draw(z).clamp_min(LOG_SMALLEST).exp()
 
     def log_density(self, z: Float[Tensor, "*positions laws"]) -> Float[Tensor, "*positions laws"]:
-        """The log density of each coordinate, but for a constant."""
+        """The log density of each coordinate, up to a constant."""
         log_draw = self._log_draw(z)
         hazard = (-(z.square()) / 2 - math.log(2 * math.pi) / 2 - log_ndtr(z)).exp()  # the slope of log Phi
         slope = self.spread + hazard / self.concentration
         return self.concentration * log_draw - self.rate * log_draw.exp() + slope.log()
 
     def position(self, draw: Float[Tensor, " laws"]) -> Float[Tensor, " laws"]:
-        """Where a draw lies: the inverse of `draw`, by bisection."""
+        """The coordinate of a draw: the inverse of `draw`, by bisection."""
         low, high = torch.full_like(draw, -FURTHEST), torch.full_like(draw, FURTHEST)
         for _ in range(BISECTIONS):
             middle = (low + high) / 2

@@ -11,7 +11,7 @@ from priorfit.priors.gaussian_process import cholesky
 from priorfit.priors.hyper_gaussian_process import Hyperparameters
 
 CHUNK = 2**16
-"""Entries of the matrices that are worked on at once: what a cache holds."""
+"""Matrix entries that are processed at once: about as many as a cache holds."""
 
 
 def gp_mixture(
@@ -26,9 +26,9 @@ def gp_mixture(
     Args:
         kernel: the name of the kernel.
         hyperparameters: draws for each dataset, ``(*batch, draws)``.
-        log_weights: of these draws, up to a constant of each dataset; one of -inf plays no part.
+        log_weights: log weights of these draws, up to a constant of each dataset; -inf excludes a draw.
         context: inputs and targets.
-        query_x: where to answer.
+        query_x: the inputs of the queries.
     """
     num_axes, num_draws = log_weights.ndim - 1, log_weights.shape[-1]
     shape = (*log_weights.shape[:-1], query_x.shape[-2], num_draws)
@@ -64,12 +64,12 @@ def conditional(
 
 
 def chunks(count: int, entries: int) -> list[slice]:
-    """Slices of ``count`` matrices of so many entries each."""
+    """Slices of ``count`` matrices with a given number of entries each."""
     size = max(1, CHUNK // max(1, entries))
     return [slice(start, start + size) for start in range(0, count, size)]
 
 
 def flat(tensor: Float[Tensor, "..."], num_batch_axes: int) -> Float[Tensor, "..."]:
-    """One axis for all datasets, also where there is none, or no points."""
+    """Flatten all batch axes into one, also where there is none, or no points."""
     batch, rest = tensor.shape[:num_batch_axes], tensor.shape[num_batch_axes:]
     return tensor.reshape(math.prod(batch), *rest)

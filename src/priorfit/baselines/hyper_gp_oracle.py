@@ -25,9 +25,9 @@ from priorfit.priors.hyper_gaussian_process import HyperGaussianProcess, Hyperpa
 from priorfit.seeding import seeded
 
 FITTED_SHARE = 0.5
-"""Of the draws: those of lengthscale and outputscale that come from the fitted Student distribution."""
+"""Share of the draws whose lengthscale and outputscale come from the fitted Student distribution."""
 NOISY_SHARE = 0.25
-"""Of the draws: those whose noise comes from the log-uniform part."""
+"""Share of the draws whose noise comes from the log-uniform part."""
 FREEDOM = 5.0
 """Degrees of freedom of the Student distribution: its tails are heavier than those of a posterior."""
 
@@ -40,10 +40,10 @@ class HyperGPPosterior:
     context_x: Float[Tensor, "*batch context features"]
     context_y: Float[Tensor, "*batch context"]
     hyperparameters: Hyperparameters
-    """Those that were kept: ``(*batch, kept)``."""
+    """The hyper-parameters that were kept: ``(*batch, kept)``."""
     log_weights: Float[Tensor, "*batch kept"]
     effective_sample_size: Float[Tensor, "*batch"]
-    """(sum w)^2 / sum w^2 over all draws: as many draws from the posterior would be as good; below 50, beware."""
+    """The effective sample size (sum w)^2 / sum w^2 over all draws; below 50 the answer is unreliable."""
 
     def predict(self, query_x: Float[Tensor, "*batch query features"]) -> NormalMixture:
         """The distribution of y at each query, noise included: one component for each kept draw."""
@@ -68,17 +68,17 @@ class HyperGPPosterior:
 
 @dataclass(frozen=True)
 class HyperGPOracle:
-    """The truth for a `HyperGaussianProcess`, up to a Monte Carlo error that it states.
+    """The posterior predictive of a `HyperGaussianProcess`, up to a Monte Carlo error that it reports.
 
-    Of each dataset's draws, those of the least weight are dropped that together have at most ``pruned_weight`` of the
-    posterior (as many in all datasets of a batch as in the one that needs most). So the cdf is off by
+    The draws with the smallest weights are dropped, as long as they have at most ``pruned_weight`` of the posterior
+    together (all datasets of a batch keep as many draws as the one that needs most). So the cdf is off by
     ``pruned_weight`` at most, and a density by a factor of 1 - ``pruned_weight`` and a summand of
     ``pruned_weight`` times the density of what was dropped. With 0 all are kept.
 
     Args:
-        prior: whose posterior predictive it gives.
+        prior: the prior whose posterior predictive is computed.
         num_samples: how many hyper-parameters are weighted for each dataset.
-        seed: of these draws: they do not depend on the global generator, nor on the other datasets of a batch.
+        seed: the seed of these draws, which depend on neither the global generator nor the rest of a batch.
         pruned_weight: the posterior probability that may be dropped.
 
     >>> prior = HyperGaussianProcess()
@@ -124,14 +124,14 @@ class HyperGPOracle:
 
 @dataclass(frozen=True)
 class _BaseDraws:
-    """What all datasets share, in float64."""
+    """The draws that all datasets share, in float64."""
 
     log_scales: Float[Tensor, "first 2"]
     """log (lengthscale, outputscale), from the prior."""
     student: Float[Tensor, "second 2"]
     """Draws of the standard Student distribution, for each dataset to shift and scale."""
     noise: Float[Tensor, " samples"]
-    """What is added to the floor."""
+    """The noise variance above the floor."""
     log_ratio: Float[Tensor, " samples"]
     """The log density of the noise under its prior over that under its proposal."""
 
@@ -198,7 +198,7 @@ def _fit(
     concentrations = log_scales.new_tensor(
         [prior.lengthscale_prior.concentration, prior.outputscale_prior.concentration]
     )
-    variance = torch.special.polygamma(1, concentrations)  # of the log of a Gamma
+    variance = torch.special.polygamma(1, concentrations)  # the variance of the log of a Gamma
     covariance = 1.5 * centred.T @ (weights[:, None] * centred) + (0.01 * variance).diag()
     return mean, cholesky(covariance)
 
@@ -227,7 +227,7 @@ def _joined(log_scales: Float[Tensor, "draws 2"], noise: Float[Tensor, " draws"]
 def _log_evidence(
     kernel: str, draws: Hyperparameters, x: Float[Tensor, "context features"], y: Float[Tensor, " context"]
 ) -> Float[Tensor, " draws"]:
-    """log p(y | x, hyper-parameters) of each draw, but for the constant."""
+    """log p(y | x, hyper-parameters) of each draw, up to a constant."""
     parts = []
     for rows in chunks(len(draws.noise), len(x) ** 2):
         factor = cholesky(draws[rows].noisy_covariance(kernel, x))  # (chunk, context, context)

@@ -1,4 +1,4 @@
-"""The truth for Bayesian networks that do not collapse: NUTS for as long as its chains need to agree."""
+"""The reference for Bayesian networks that do not collapse: NUTS until its chains agree."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -30,7 +30,7 @@ def long_run(
 
     They agree where R-hat of the predicted mean (the probabilities of classes) is at most ``most_r_hat`` at each
     query. Where they do not at the last length, its samples are given all the same: look at
-    `NutsBNNPosterior.r_hat`. All samples are kept; ask about a few datasets at a time.
+    `NutsBNNPosterior.r_hat`. All samples are kept in memory, so pass a few datasets at a time.
 
     >>> from priorfit.data import Classes
     >>> prior = BayesianNetwork(num_features=1, hidden=(2,), activation="tanh", outcome=Classes(2))

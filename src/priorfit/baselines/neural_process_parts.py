@@ -23,7 +23,7 @@ def perceptron(width_in: int, width: int, width_out: int, layers: int) -> nn.Seq
 
 
 class Attention(nn.Module):
-    """Multi-head attention, added to the tokens that ask."""
+    """Multi-head attention with a residual connection to the queries."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class Attention(nn.Module):
         keys: Float[Tensor, "batch keys width"],
         values: Float[Tensor, "batch keys width"],
     ) -> Float[Tensor, "batch queries width"]:
-        """What each query finds."""
+        """The queries plus the values that they attend to."""
         projected = self.query(queries), self.key(keys), self.value(values)
         heads = (tokens.unflatten(2, (self.heads, -1)).transpose(1, 2) for tokens in projected)
         attended = functional.scaled_dot_product_attention(*heads)  # (batch, heads, queries, head_width)
@@ -44,7 +44,7 @@ class Attention(nn.Module):
 
 
 class ContextEncoder(nn.Module):
-    """Pairs of x and y as tokens that have looked at each other, and one learned token, so that none is not empty."""
+    """Tokens of the pairs (x, y) after self-attention, and one learned token, so that attention always has a key."""
 
     def __init__(self, settings: "NeuralProcessSettings") -> None:
         super().__init__()
@@ -79,7 +79,7 @@ class DeterministicPath(nn.Module):
         context_inputs: Float[Tensor, "batch pairs width"],
         pairs: Float[Tensor, "batch pairs width"],
     ) -> Float[Tensor, "batch queries width"]:
-        """What each query learns from the context."""
+        """The representation of the context for each query."""
         keys = torch.cat([self.places(context_inputs), self.empty_place.expand(len(pairs), -1, -1)], dim=1)
         return self.attention(self.places(inputs), keys, self.encoder(pairs))
 

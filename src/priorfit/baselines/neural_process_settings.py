@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class NeuralProcessSettings(ModelSettings):
     """Sizes of an `AttentiveNeuralProcess`; the defaults are those of Kim et al., one-dimensional regression.
 
-    ``layers`` is the depth of each perceptron, ``self_attention`` the number of layers in which the context looks
-    at itself, on both paths. ``num_latents`` is how many draws of the latent a prediction averages over.
+    ``layers`` is the depth of each perceptron, ``self_attention`` the number of self-attention
+    layers of the context, on both paths. ``num_latents`` is how many draws of the latent a prediction averages over.
     """
 
     width: int = 128

@@ -31,16 +31,16 @@ with needs_extra("baselines"):
 SITE = "weights"
 
 ROWS_AT_ONCE = 8
-"""Contexts are filled up to a multiple of it, so that those of similar size share one compiled program."""
+"""Contexts are padded to a multiple of this, so that those of similar size share one compiled program."""
 
 START_RADIUS = 2.0
-"""Chains start uniformly within it: the default of Pyro and of NumPyro."""
+"""Chains start uniformly within this radius: the default of Pyro and of NumPyro."""
 
 ACTIVATIONS: Mapping[str, Callable[[Any], Any]] = MappingProxyType({"tanh": jnp.tanh, "relu": jax.nn.relu})
 
 
 class Data(NamedTuple):
-    """A context, filled up with rows that do not count."""
+    """A context, padded with rows of no weight."""
 
     x: Float[np.ndarray, "rows features"]
     y: Num[np.ndarray, " rows"]
@@ -74,7 +74,7 @@ def numpyro_chains(
 
 @lru_cache(maxsize=64)
 def _program(prior: BayesianNetwork, num_warmup: int, num_rows: int, dtype: torch.dtype) -> Program:
-    """Kept, for it takes seconds to compile."""
+    """The compiled program of a shape, cached, since compiling takes seconds."""
     data = _filled_up(prior, torch.zeros(num_rows, prior.num_features, dtype=dtype), torch.zeros(num_rows))
 
     def potential(weights: Any, *data: Any) -> Any:

@@ -26,7 +26,7 @@ with needs_extra("baselines"):
     from jax.scipy.special import log_ndtr
 
 ROWS_AT_ONCE = 8
-"""Contexts are filled up to a multiple of it, so that those of similar size share one compiled program."""
+"""Contexts are padded to a multiple of this, so that those of similar size share one compiled program."""
 
 KERNELS: Mapping[str, Callable[[jax.Array], jax.Array]] = MappingProxyType(
     {
@@ -36,7 +36,7 @@ KERNELS: Mapping[str, Callable[[jax.Array], jax.Array]] = MappingProxyType(
         "matern52": lambda r: (1 + math.sqrt(5) * r + 5 / 3 * jnp.square(r)) * jnp.exp(-math.sqrt(5) * r),
     }
 )
-"""`priorfit.priors.kernels` in JAX."""
+"""The kernels of `priorfit.priors.kernels` in JAX."""
 
 
 class Prior(NamedTuple):
@@ -50,7 +50,7 @@ class Prior(NamedTuple):
 
 
 class Data(NamedTuple):
-    """A prior and a dataset, filled up with rows that do not count."""
+    """A prior and a dataset, padded with rows of no weight."""
 
     prior: Prior
     distances: Any  # (rows, rows)
@@ -92,10 +92,10 @@ def _program(kernel: str, num_warmup: int, num_rows: int) -> Program:
 
 
 def _log_joint(kernel: str, z: Any, data: Data) -> Any:
-    """log p(z, y), but for a constant, with the function values integrated out."""
+    """log p(z, y), up to a constant, with the function values integrated out."""
     lengthscale, outputscale, draw = jnp.exp(jnp.maximum(_log_draw(data.prior, z), LOG_SMALLEST))
     covariance = outputscale * KERNELS[kernel](data.distances / lengthscale)
-    # rows that do not count are independent of all others and have y = 0 and variance 1: they add 0
+    # rows of no weight are independent of all others and have y = 0 and variance 1: they add 0
     covariance = jnp.where(data.counts[:, None] & data.counts, covariance, 0)
     noise = jnp.where(data.counts, data.prior.noise_floor + draw, 1)
     factor = jnp.linalg.cholesky(covariance + jnp.diag(noise))
@@ -105,7 +105,7 @@ def _log_joint(kernel: str, z: Any, data: Data) -> Any:
 
 
 def _log_draw(prior: Prior, z: Any) -> Any:
-    """`GammaCoordinates` in JAX."""
+    """`GammaCoordinates.draw` in JAX, as a logarithm."""
     return prior.centre + prior.spread * z + log_ndtr(z) / prior.concentration
 
 

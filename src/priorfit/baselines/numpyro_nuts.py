@@ -1,4 +1,4 @@
-"""NumPyro's NUTS for many datasets of one shape: compiled once, with a look at the clock between a few steps."""
+"""NumPyro's NUTS for many datasets of one shape: compiled once, with a time limit that is checked every few steps."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -15,10 +15,10 @@ with needs_extra("baselines"):
     from numpyro.infer.hmc import hmc
 
 STEPS_AT_ONCE = 8
-"""Between two looks at the clock."""
+"""Steps of a chain between two checks of the time limit."""
 
 Potential = Callable[..., Any]
-"""From a position, a vector, and the arrays of a dataset to -log density there, but for a constant."""
+"""From a position, a vector, and the arrays of a dataset to -log density there, up to a constant."""
 
 
 class Program(NamedTuple):
@@ -31,7 +31,7 @@ class Program(NamedTuple):
 
 
 class Visited(NamedTuple):
-    """Where chains have been after their warm-up."""
+    """The positions of chains after their warm-up."""
 
     positions: Float[np.ndarray, "chains samples size"]
     num_divergences: int
@@ -63,7 +63,7 @@ def compiled(
 def run(
     program: Program, states: list[Any], num_steps: tuple[int, int], data: Sequence[Any], deadline: Deadline
 ) -> Visited | None:
-    """The chains after so many steps of warm-up and so many more, or fewer if the time is up; None if still warming up.
+    """The chains after warm-up and sampling, with fewer samples if the time is up; None if still warming up.
 
     Chains take turns. Under ``vmap`` all would wait for the longest path of each step, and batches of small products
     of matrices are slow: four chains of the larger network of the paper took three times as long.
@@ -85,6 +85,6 @@ def run(
 
 
 def _turns(num_steps: int) -> Iterator[int]:
-    """So many steps, `STEPS_AT_ONCE` at most in a turn."""
+    """The numbers of steps of each turn, `STEPS_AT_ONCE` at most."""
     for done in range(0, num_steps, STEPS_AT_ONCE):
         yield min(STEPS_AT_ONCE, num_steps - done)

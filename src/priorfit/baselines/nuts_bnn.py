@@ -73,12 +73,12 @@ class NutsBNN:
     `NutsBNNPosterior.compile_seconds`). Chains run in the dtype of the context, from one seed for all datasets.
 
     Args:
-        prior: of fixed form, so without ``architecture``.
-        num_samples: of each chain.
+        prior: a network of fixed form, so without ``architecture``.
+        num_samples: number of samples of each chain.
         num_warmup: None for as many as there are samples.
         backend: "numpyro" or "pyro".
         num_chains: several run side by side in NumPyro only.
-        seed: of all datasets.
+        seed: the same for every dataset.
         time_limit: seconds for one dataset. If it ends after the warm-up, the samples so far are the answer.
 
     >>> from priorfit.data import Classes
@@ -128,5 +128,5 @@ def _r_hat(
 ) -> Float[Tensor, " query"]:
     means = sampled_means(prior, samples.flatten(0, 1), x)  # (query, chains x samples, means)
     r_hat = split_gelman_rubin(means.unflatten(1, samples.shape[:2]), chain_dim=1, sample_dim=2)  # (query, means)
-    # where all samples say the same to the last digit, 0 / 0: nothing is left to converge
+    # R-hat is 0 / 0 where all samples agree to the last digit: such a query has converged
     return r_hat.nan_to_num(nan=1.0).amax(-1)

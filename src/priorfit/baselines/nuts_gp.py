@@ -38,7 +38,7 @@ class NutsGPPosterior:
     is_cut_short: Bool[Tensor, "*batch"]
     """Whether the time limit came before all samples."""
     compile_seconds: float
-    """Spent before the clock of the time limit started; near 0 where datasets of similar size came before."""
+    """Seconds of compilation, outside of the time limit; near 0 where datasets of similar size came before."""
 
     def predict(self, query_x: Float[Tensor, "*batch query features"]) -> NormalMixture:
         """The distribution of y at each query, noise included: one component of equal weight for each sample."""
@@ -57,8 +57,8 @@ class NutsGP:
     dataset of each size, rounded up to a multiple of 8, waits for the compiler.
 
     Args:
-        prior: whose hyper-parameters are sampled.
-        num_samples: of the one chain.
+        prior: the prior whose hyper-parameters are sampled.
+        num_samples: number of samples of the one chain.
         num_warmup: None for as many as there are samples, as in the paper.
         backend: "numpyro" or "pyro".
         seed: the same for every dataset, so an answer does not depend on the batch.

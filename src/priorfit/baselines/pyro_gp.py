@@ -47,7 +47,7 @@ def _log_joint(
     distances: Float[Tensor, "context context"],
     y: Float[Tensor, " context"],
 ) -> Float[Tensor, ""]:
-    """log p(z, y), but for a constant, with the function values integrated out."""
+    """log p(z, y), up to a constant, with the function values integrated out."""
     lengthscale, outputscale, draw = coordinates.draw(z)
     noise = (prior.noise_floor + draw) * torch.eye(len(y), dtype=torch.float64)
     factor = torch.linalg.cholesky(outputscale * KERNELS[prior.kernel](distances / lengthscale) + noise)

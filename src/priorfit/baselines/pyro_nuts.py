@@ -1,4 +1,4 @@
-"""Pyro's NUTS with a look at the clock after each step, and a place to run Pyro that leaves no trace."""
+"""Pyro's NUTS with a time limit that is checked after each step, and a context in which Pyro leaves no trace."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ with needs_extra("baselines"):
 
 
 class Visited(NamedTuple):
-    """Where a chain has been after its warm-up."""
+    """The positions of a chain after its warm-up."""
 
     positions: Float[Tensor, "samples size"]
     num_divergences: int
@@ -42,7 +42,7 @@ def inference(seed: int, *data: Tensor) -> Iterator[list[Tensor]]:
 
 
 def run(kernel: NUTS, site: str, num_steps: tuple[int, int], data: list[Tensor], deadline: Deadline) -> Visited | None:
-    """A chain after so many steps of warm-up and so many more, or fewer if the time is up; None if still warming up.
+    """A chain after warm-up and sampling, with fewer samples if the time is up; None if still warming up.
 
     Pyro's ``MCMC`` does the same steps but has no clock.
     """

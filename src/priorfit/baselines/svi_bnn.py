@@ -65,11 +65,11 @@ class SviBNN:
     are as many draws as steps. The default learning rate is that of the authors' code. All datasets have one seed.
 
     Args:
-        prior: of fixed form, so without ``architecture``.
-        num_steps: of Adam.
+        prior: a network of fixed form, so without ``architecture``.
+        num_steps: number of steps of Adam.
         num_samples: None for as many as there are steps.
-        learning_rate: of Adam.
-        seed: of all datasets.
+        learning_rate: learning rate of Adam.
+        seed: the same for every dataset.
         time_limit: seconds for one dataset. When it ends, the guide of the steps so far is the answer.
 
     >>> from priorfit.data import Classes

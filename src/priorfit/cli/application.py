@@ -20,12 +20,12 @@ COMMANDS = {
     "verify": "Is a model's posterior right? Calibration, gap to the exact answer, and what must not matter.",
     "demo": "Open a live page: drag points, and see a network's posterior beside the exact one.",
 }
-"""For the list of commands, which must not import them: the first line of each one's docstring."""
+"""The first line of each command's docstring, for the list of commands, which must not import them."""
 
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]  # typer does not export it
 
 OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory", "Storage size calculation overflowed")
-"""How torch says, in a bare RuntimeError, that a tensor is too large."""
+"""Parts of the messages by which torch, in a bare RuntimeError, reports that memory ran out."""
 
 
 class LateCommands(TyperGroup):
@@ -54,7 +54,7 @@ def imported(name: str) -> Any:
 
 
 def summary() -> None:
-    """Stand for a command that is not imported yet."""
+    """A placeholder for a command that is not imported yet."""
 
 
 app = typer.Typer(
@@ -87,7 +87,7 @@ def options(
 
 
 def execute(arguments: list[str]) -> int:
-    """Run a command and give its exit code; an error is told on one line, or raised with ``--debug``."""
+    """Run a command and return its exit code; an error is one line, or is raised with ``--debug``."""
     rest = [argument for argument in arguments if argument != "--debug"]  # before or behind the command
     try:
         return app(rest or ["--help"], prog_name="priorfit", standalone_mode=False) or 0
@@ -99,7 +99,7 @@ def execute(arguments: list[str]) -> int:
 
 
 def is_of_a_user(error: Exception) -> bool:
-    """Whether a user made or met the error; any other RuntimeError is a mistake of ours, and its trace is shown."""
+    """Whether users can cause or meet the error; any other RuntimeError is a bug, and its trace is shown."""
     is_ours = isinstance(error, PriorfitError | OSError | UnicodeError | UsageError)
     return is_ours or is_out_of_memory(error)
 

@@ -6,7 +6,7 @@ import typer
 
 
 def beginning_with(start: str) -> list[str]:
-    """The released models whose names begin so; for shell completion, which offers files besides.
+    """The released models whose names have this prefix; for shell completion, which offers files besides.
 
     >>> beginning_with("gp-rbf-1d-s")
     ['gp-rbf-1d-short']

@@ -36,7 +36,7 @@ def predict(  # noqa: PLR0913  one argument an option
     seed: Annotated[int, typer.Option(help="Decides which rows a subsample has.")] = 0,
 ) -> None:
     """Predict the rows of a CSV file whose target is empty; the other rows are the context."""
-    with loading():  # and an extra
+    with loading():  # it needs an extra, too
         from priorfit.checkpoint import write_atomically
         from priorfit.tables import Excess, answer_rows, answered, read_table, split_table, table_text
         from priorfit.zoo import load
@@ -66,7 +66,7 @@ def predict(  # noqa: PLR0913  one argument an option
 
 
 def check_plot(file: Path) -> None:
-    """Refuse a picture that cannot be drawn before the work, not behind it: its extra is missing, or its format."""
+    """Refuse, before any work, a picture that cannot be drawn: its extra is missing, or its format is unknown."""
     from priorfit.plots.canvas import picture_format
 
     picture_format(file)
@@ -83,7 +83,7 @@ def draw_answer(model: "Model", answer: "Answer", numbers: Sequence[int], file: 
 
 
 def note(message: str) -> None:
-    """One line on standard error."""
+    """Write one line to standard error."""
     errors.print(f"[yellow]note:[/] {escape(message)}", highlight=False, soft_wrap=True)
 
 
@@ -103,7 +103,7 @@ def quantile_levels(text: str) -> tuple[float, ...]:
 
 
 def check_out(out: Path, table: Path) -> None:
-    """Refuse, before any work, a place where no answer can or should be written."""
+    """Refuse, before any work, a path to which no answer can or should be written."""
     if not out.parent.is_dir():
         raise InputError(f"cannot write {out}: there is no folder {out.parent}. Make it, or choose another place.")
     if out.exists() and not out.is_file():

@@ -24,7 +24,7 @@ def quickstart(
     with loading():
         from priorfit.baselines.exact import exact
         from priorfit.cli.comparison import PRIOR, contexts, gap_table
-        from priorfit.plots import plot_panels  # needs an extra: missed before minutes of training, not behind them
+        from priorfit.plots import plot_panels  # needs an extra, which is better missed before minutes of training
         from priorfit.training import fit
 
     with readable_interruption():

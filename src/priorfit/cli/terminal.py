@@ -15,20 +15,20 @@ errors = Console(stderr=True)
 
 
 def say(words: str) -> None:
-    """One line about what is going on, on standard error."""
+    """Write one line about the progress to standard error."""
     errors.print(words, highlight=False, markup=False, soft_wrap=True)
 
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Around the import of torch, which takes seconds: a line on a terminal that goes away again."""
+    """Show a temporary line on a terminal while torch is imported, which takes seconds."""
     with errors.status("loading torch ..."), leaving_at_once():
         yield
 
 
 @contextmanager
 def leaving_at_once() -> Iterator[None]:
-    """Around imports: Ctrl-C ends the process by one line. An exception inside torch's own start would abort it."""
+    """During imports Ctrl-C ends the process with one line; an exception inside torch's own start would abort it."""
     before = signal.getsignal(signal.SIGINT)
     if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
         yield
@@ -41,7 +41,7 @@ def leaving_at_once() -> Iterator[None]:
 
 
 def leave(*_: object) -> None:
-    """End now, with the exit code of Ctrl-C; nothing is open yet that would have to be closed."""
+    """End the process now with the exit code of Ctrl-C; no file is open yet."""
     errors.show_cursor(True)
     sys.stderr.write("stopped by Ctrl-C.\n")
     sys.stderr.flush()
@@ -50,7 +50,7 @@ def leave(*_: object) -> None:
 
 @contextmanager
 def readable_interruption() -> Iterator[None]:
-    """A stopped run is one line and the exit code of Ctrl-C."""
+    """Turn an interrupted run into one line and the exit code of Ctrl-C."""
     from priorfit.training import Interrupted  # imports torch
 
     try:

@@ -1,4 +1,4 @@
-"""Work that takes longer than the page may: one thread, and only the newest question of each kind counts."""
+"""Slow work in one background thread, of which only the newest request of each kind counts."""
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -9,27 +9,27 @@ from priorfit.errors import PriorfitError
 
 
 class Background:
-    """One thread for all pages: what it runs may seed the global generators, which only one may do at a time."""
+    """One thread for all pages: its work may seed the global generators, which one thread may do at a time."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="priorfit-demo")
 
     def submit(self, work: Callable[[], None]) -> "Future[None]":
-        """Run it when the thread is free."""
+        """Run the work when the thread is free."""
         return self._pool.submit(work)
 
     def stop(self) -> None:
-        """Drop what waits, let what runs come to its end."""
+        """Drop waiting work, and let running work finish."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
 class Newest:
-    """The questions of one kind from one page: a new one takes the place of the one before, done or not.
+    """The requests of one kind from one page: a new one replaces the one before, finished or not.
 
     Args:
         background: where the work is done.
-        hand_over: has a function called in the thread of the page, soon.
-        finished: is called there when all of an answer was delivered, with the error if one of ours cut it short.
+        hand_over: schedules a function in the thread of the page.
+        finished: is called there after the whole answer was delivered, with the `PriorfitError` that ended it if any.
     """
 
     def __init__(
@@ -43,14 +43,14 @@ class Newest:
         self._waiting: Future[None] | None = None
 
     def ask(self, work: Callable[[], Iterable[Any]], deliver: Callable[[Any], None]) -> None:
-        """Have the work done; ``deliver`` gets its results one by one, unless something newer was asked by then."""
+        """Request the work; ``deliver`` gets its results one by one, unless a newer request came in between."""
         self.drop()
         turn = self._turn
         self._waiting = self._background.submit(lambda: self._run(turn, work, deliver))
         self._waiting.add_done_callback(partial(self._end, turn))
 
     def drop(self) -> None:
-        """Forget what was asked."""
+        """Drop the current request."""
         self._turn += 1
         if self._waiting is not None:
             self._waiting.cancel()
@@ -58,7 +58,7 @@ class Newest:
 
     @property
     def is_busy(self) -> bool:
-        """Whether an answer is still to come."""
+        """Whether an answer is pending."""
         return self._waiting is not None
 
     def _run(self, turn: int, work: Callable[[], Iterable[Any]], deliver: Callable[[Any], None]) -> None:
@@ -82,4 +82,4 @@ class Newest:
         error = done.exception()
         self._finished(error if isinstance(error, PriorfitError) else None)
         if error is not None and not isinstance(error, PriorfitError):
-            raise error  # a mistake of ours: the server's log tells it
+            raise error  # a bug: the server logs it

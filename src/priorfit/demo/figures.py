@@ -35,7 +35,7 @@ NARROW = ":host { max-width: 28vw; }"
 ON_A_PHONE = (
     "@media (max-width: 640px) {{ :host {{ flex: 0 0 auto; width: 100% !important; max-width: none; height: {}px; }} }}"
 )
-"""Where the pictures stand below each other, the page scrolls and their height is fixed."""
+"""Style for narrow screens: pictures stand below each other with a fixed height, and the page scrolls."""
 
 
 def empty(*columns: str, name: str | None = None) -> ColumnDataSource:
@@ -44,7 +44,7 @@ def empty(*columns: str, name: str | None = None) -> ColumnDataSource:
 
 
 WIDTHS = {"mean": 2.6, "low50": 1.5, "high50": 1.5, "low95": 0.9, "high95": 0.9}
-"""Of the lines of a mean and its limits: the surer, the bolder."""
+"""Widths of the lines of the mean and the limits of its intervals; inner lines are bolder."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Sources:
 
 @dataclass(frozen=True)
 class Layers:
-    """What can be switched on and off."""
+    """The layers that a visitor can show and hide."""
 
     density: list[Any]
     bands: list[Any]
@@ -111,14 +111,14 @@ def figures(sources: Sources) -> Figures:
 
 
 def drawn_bands(window: figure, source: ColumnDataSource, who: str, **style: Any) -> list[Any]:
-    """Mean and limits as lines: fills would hide the density."""
+    """Draw mean and limits as lines, since filled bands would hide the density."""
     return [
         window.line("x", f"{who}_{line}", source=source, line_width=width, **style) for line, width in WIDTHS.items()
     ]
 
 
 def draw_points(window: figure, source: ColumnDataSource) -> None:
-    """Dark with a light rim; the selected one is orange and larger."""
+    """Draw points dark with a light rim; the selected one is orange and larger."""
     points = window.scatter(
         "x", "y", source=source, size=11, fill_color=BLACK, line_color="white", line_width=1.5, level="overlay"
     )
@@ -149,7 +149,7 @@ def cut_figure(window: figure, sources: Sources) -> tuple[figure, Any]:
 
 
 def tidy(one: figure) -> None:
-    """Large labels, faint grid, no frame."""
+    """Set large labels, a faint grid and no frame."""
     one.axis.axis_label_text_font_size = "15px"
     one.axis.axis_label_text_font_style = "normal"
     one.axis.major_label_text_font_size = "13px"
@@ -161,7 +161,7 @@ def tidy(one: figure) -> None:
 
 
 def show_window_of(subject: Subject, shown: Figures) -> None:
-    """Move the axes to where a model's functions live."""
+    """Set the axes to the window of a model."""
     window = shown.window
     window.x_range.update(start=subject.x_range[0], end=subject.x_range[1])
     window.y_range.update(start=subject.y_range[0], end=subject.y_range[1])

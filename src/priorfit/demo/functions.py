@@ -24,13 +24,13 @@ EXAMPLES: dict[str, tuple[float, ...]] = {
     "one side": (0.04, 0.1, 0.16, 0.22, 0.28, 0.34),
     "twenty points": tuple((0.5 + GOLDEN * i) % 1 for i in range(20)),
 }
-"""Where the points of each example lie, as shares of the window."""
+"""Inputs of the points of each example, as shares of the window."""
 EXAMPLE_SEED = 9
 
 
 @dataclass(frozen=True)
 class Functions:
-    """Draws of y at the same places, from left to right."""
+    """Draws of y at shared inputs, from left to right."""
 
     x: Float[np.ndarray, " places"]
     y: Float[np.ndarray, "functions places"]
@@ -42,7 +42,7 @@ def drawn_in_turn(
     query_x: Float[Tensor, " places"],
     uniforms: Float[Tensor, "functions places"],
 ) -> Iterator[Float[Tensor, " functions"]]:
-    """The y at each place, given the context and the y drawn before it, by the inverse cdf of a uniform number.
+    """The y at each input given the context and the y drawn before, by the inverse cdf of a uniform number.
 
     So a draw takes nothing from the global generator, and moves smoothly with the context.
     """
@@ -57,9 +57,9 @@ def drawn_in_turn(
 
 
 def draw_functions(subject: Subject, points: Points, count: int, seed: int = 0) -> Iterator[Functions]:
-    """Functions from the network's posterior on an even grid, from coarse to fine: at two places, at three, ...
+    """Functions from the network's posterior on an even grid, from coarse to fine: at two inputs, at three, ...
 
-    Each y that was drawn joins the context, so there are only as many places as training showed points.
+    Each y that was drawn joins the context, so there are at most as many inputs as training had points.
     """
     trained = subject.trained_context
     places = NUM_PLACES if trained is None else min(NUM_PLACES, trained[1] + 1 - len(points))
@@ -90,13 +90,13 @@ def coarse_to_fine(count: int) -> Tensor:
     >>> coarse_to_fine(5).tolist()
     [0, 4, 2, 1, 3]
     """
-    bits = count.bit_length() + 1  # so many that the shares below come closer together than the places
+    bits = count.bit_length() + 1  # so many that the shares below lie closer together than the inputs
     shares = (int(f"{i:0{bits}b}"[::-1], 2) / 2**bits for i in range(2**bits))  # 0, 1/2, 1/4, 3/4, 1/8, ...
     return torch.tensor(list(dict.fromkeys([0, count - 1, *(round(share * (count - 1)) for share in shares)])))
 
 
 def example(subject: Subject, name: str) -> Points:
-    """An example's points: a draw of the model's own, so that they are likely under its prior."""
+    """The points of an example, drawn from the model itself, so that they are likely under its prior."""
     trained = subject.trained_context
     shares = EXAMPLES[name] if trained is None else EXAMPLES[name][: trained[1]]
     left, right = subject.x_range

@@ -1,4 +1,4 @@
-"""Who may talk to the page's server: browsers that were sent to this machine by its own name, and their own pages.
+"""Which requests the page's server accepts: those to this machine by its own name, and those of its own pages.
 
 A page of some other site can have its name point to 127.0.0.1 (DNS rebinding), and would then count as the same site
 for the browser. It cannot change the Host header, which still holds its own name.
@@ -32,7 +32,7 @@ class Hosts:
 
     @classmethod
     def of(cls, host: str, port: int) -> "Hosts":
-        """Those of a server that listens on a host: the local ones, and its own.
+        """The names of a server that listens on a host: the local ones, and its own.
 
         >>> Hosts.of("127.0.0.1", 5006).names
         ('localhost', '127.0.0.1', '::1')

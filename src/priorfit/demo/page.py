@@ -32,7 +32,7 @@ with needs_extra("demo"):
 
 FIRST_EXAMPLE = "three points"
 FIRST_CURSOR = 0.35
-"""Where the first cut is, as a share of the window."""
+"""Input of the first cross-section, as a share of the window."""
 
 
 class Page:
@@ -63,12 +63,12 @@ class Page:
         self.view.turn.on_change("data", lambda attr, old, new: self.take_turn(new["serial"][0], new["cursor"][0]))
 
     def close(self) -> None:
-        """The browser is gone: nothing is asked for it any more."""
+        """Stop all work for this page, since its browser is gone."""
         for asked in (self.oracle, self.sampler, self.judge):
             asked.drop()
 
     def take_turn(self, serial: int, cursor: float | None) -> None:
-        """The browser has new points or a new cursor; whatever happens, it hears that it may ask again."""
+        """Handle new points or a new cursor of the browser, and always tell it that it may send the next."""
         try:
             data = self.view.sources.points.data
             points = Points.of(data["x"][:MOST_POINTS], data["y"][:MOST_POINTS])
@@ -84,7 +84,7 @@ class Page:
             self.view.answer.data = {"serial": [serial]}
 
     def show_subject(self, name: str) -> None:
-        """Choose a model; of the points, those stay that lie in its window."""
+        """Choose a model; the points inside of its window stay."""
         self.subject = self.subjects[name]
         left, right = self.subject.x_range
         self.cursor = left + FIRST_CURSOR * (right - left)
@@ -109,7 +109,7 @@ class Page:
         self.place(self.points.without(self.view.sources.points.selected.indices))
 
     def redraw(self, points: Points) -> None:
-        """Ask the network about new points, and show all that follows from its answer."""
+        """Condition the network on new points, and show everything that depends on its answer."""
         start = time.perf_counter()
         self.points, self.answer, self.reference = points, answer(self.subject, points), None
         self.surprise = ""

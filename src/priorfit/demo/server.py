@@ -42,7 +42,7 @@ def serve(subjects: Sequence[Subject], host: str, port: int, started: Callable[[
 
 @contextmanager
 def one_core() -> Iterator[None]:
-    """Torch on one core: so few points gain little from more, and lose much where another process needs them."""
+    """Run torch on one core: few points gain little from more, and lose much where another process needs them."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -70,7 +70,7 @@ def server_for(open_document: Callable[[Document], None], host: str, port: int) 
 
 
 def free_port(host: str, port: int) -> int:
-    """The port, or any for 0, if one may listen on it: Bokeh would leave its socket open after a refusal."""
+    """The port, or any free one for 0, if it is available: Bokeh would leave its socket open after an error."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         with socket.create_server((host, port), family=family) as taken:
@@ -82,7 +82,7 @@ def free_port(host: str, port: int) -> int:
 
 
 def address_of(server: Server, host: str) -> str:
-    """What a browser on this machine opens."""
+    """The address that a browser on this machine opens."""
     return f"http://{authority('localhost' if host in EVERYWHERE else host, server.port or 80)}/"
 
 

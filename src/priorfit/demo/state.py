@@ -1,4 +1,4 @@
-"""What the page shows: the points, and every number that is drawn. Nothing here knows how it is drawn."""
+"""The state of the page: the points, and every number that is drawn, without how it is drawn."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -17,18 +17,18 @@ from priorfit.predictor import Posterior, Predictor
 
 LEVELS = (0.025, 0.25, 0.75, 0.975)
 SHADE_POWER = 0.4
-"""The colours follow this power of the density, so that broad and narrow places are seen at once."""
+"""Colours follow this power of the density, so that broad and narrow densities are both visible."""
 NUM_SLICE_VALUES = 600
 SURPRISE = 1e-4
-"""Points that the others make less likely than this are worth a word."""
+"""Points whose tail probability given the others is smaller than this get a remark."""
 SURPRISE_DRAWS = 99
-"""Draws of the prior that points are compared with: enough for two digits of a p-value, and soon done."""
+"""Draws of the prior that points are compared with: enough for two digits of a p-value."""
 MOST_CHECKED = 60
-"""The check conditions on all points but one, for each of them: with more points it would take longer than the page."""
+"""Most points that are checked: the check conditions once for each point left out, which takes too long for more."""
 
 
 MOST_POINTS = 200
-"""On the page: a network of 100 trained points has nothing to say about more, and thousands would block the server."""
+"""Most points on the page: networks are trained with about 100, and thousands would block the server."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Points:
 
     @classmethod
     def of(cls, x: Iterable[float], y: Iterable[float]) -> "Points":
-        """From two columns."""
+        """Points from two columns."""
         return cls(tuple(map(float, x)), tuple(map(float, y)))
 
     def __len__(self) -> int:
@@ -52,16 +52,16 @@ class Points:
         return torch.tensor(self.x, dtype=torch.float32)[:, None], torch.tensor(self.y, dtype=torch.float32)
 
     def without(self, indices: Sequence[int]) -> "Points":
-        """All but some."""
+        """The points without those at some indices."""
         kept = [i for i in range(len(self)) if i not in set(indices)]
         return Points(tuple(self.x[i] for i in kept), tuple(self.y[i] for i in kept))
 
     def first(self, count: int) -> "Points":
-        """The first of them."""
+        """The first points."""
         return Points(self.x[:count], self.y[:count])
 
     def inside(self, subject: Subject) -> "Points":
-        """Those that lie in the window of a model."""
+        """The points inside of the window of a model."""
         (left, right), (low, high) = subject.x_range, subject.y_range
         outside = [
             i
@@ -84,14 +84,14 @@ class Bands:
 
 @dataclass(frozen=True)
 class Answer:
-    """What one predictor says after the points."""
+    """The posterior predictive of one predictor given the points."""
 
     points: Points
     posterior: Posterior
     ppd: Distribution
     bands: Bands
     milliseconds: float
-    """From the points to the bands."""
+    """Milliseconds from the points to the bands."""
 
 
 @torch.no_grad()
@@ -115,13 +115,13 @@ def _predictor(subject: Subject, who: Literal["model", "reference"]) -> Predicto
 @torch.no_grad()
 def cell_density(ppd: Distribution, edges: Float[Tensor, " edges"]) -> Float[np.ndarray, "values query"]:
     """The mean density between neighbouring edges: a ridge that is narrower than a cell is not missed."""
-    # Some rows at a time: a distribution of a thousand buckets would otherwise need gigabytes.
+    # A few rows at a time: a distribution of a thousand buckets would otherwise need gigabytes.
     cdf = torch.cat([ppd.cdf(some[:, None]) for some in edges.split(32)])  # (edges, query)
     return (cdf.diff(dim=0) / edges.diff()[:, None]).clamp_min(0).numpy()
 
 
 def shades(density: Float[np.ndarray, "values query"]) -> UInt8[np.ndarray, "values query"]:
-    """Densities as 256 steps from nothing to the brightest.
+    """Densities as 256 shades, from 0 to the brightest.
 
     The brightest is the median over x of the highest density there, as peaks at the points dwarf all else.
     """
@@ -140,7 +140,7 @@ class CrossSection:
 
 @torch.no_grad()
 def cross_section(subject: Subject, given: Answer, x: float) -> CrossSection:
-    """Cut the belief at one x."""
+    """The predictive density at one x."""
     edges = torch.linspace(*subject.y_range, NUM_SLICE_VALUES + 1)
     density = cell_density(given.posterior.predict(torch.tensor([[x]])), edges)[:, 0]
     return CrossSection(x, ((edges[:-1] + edges[1:]) / 2).numpy(), density)
@@ -155,7 +155,7 @@ def surprise_status(given: Answer) -> str:
 
 
 def remarks(subject: Subject, points: Points) -> list[str]:
-    """What a user should know about these points and this model."""
+    """Remarks for the user about these points and this model."""
     found, trained = [], subject.trained_context
     if len(points) >= MOST_POINTS:
         found.append(f"The page takes at most {MOST_POINTS} points. Delete some to set others.")
@@ -168,7 +168,7 @@ def remarks(subject: Subject, points: Points) -> list[str]:
 
 @torch.no_grad()
 def has_surprise(subject: Subject, points: Points) -> bool:
-    """Whether the exact posterior given the other points excludes one of them; False where none is at hand."""
+    """Whether the exact posterior given the other points excludes one of them; False where there is none."""
     count = len(points)
     if subject.reference is None or subject.reference.is_slow or not 0 < count <= MOST_CHECKED:
         return False

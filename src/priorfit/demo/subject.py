@@ -1,4 +1,4 @@
-"""A model made ready for the page: where its functions live, and what it is compared with."""
+"""A model as the page shows it: its window, and the reference that it is compared with."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,20 +24,20 @@ Range = tuple[float, float]
 NUM_QUERIES, NUM_VALUES = 121, 201
 """Columns and rows of the heat map."""
 FIRST = "gp-rbf-1d-short"
-"""The released model that the page opens with, if there is one of this name: points set by hand are likely under it."""
+"""The released model that the page opens with, if it exists: points set by hand are likely under it."""
 UNKNOWN_RANGE = (-3.0, 3.0)
-"""Where inputs are shown of a model that was trained on inputs without bounds."""
+"""Range of the inputs that are shown for a model whose inputs have no bounds."""
 ORACLE_SAMPLES = 2_000
 
 
 @dataclass(frozen=True)
 class Reference:
-    """What the network should say."""
+    """The predictor that the network is compared with."""
 
     name: str
     predictor: Predictor
     is_slow: bool
-    """Whether it takes longer than the page may."""
+    """Whether it takes too long to answer at once."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Subject:
 
     @property
     def trained_context(self) -> tuple[int, int] | None:
-        """The smallest and the largest number of points that training showed."""
+        """The smallest and the largest context size of the training."""
         return self.model.card.trained_context
 
     @property
@@ -130,7 +130,7 @@ def shown_names() -> Iterator[str]:
 
 @torch.no_grad()
 def values_of(model: Model, x_range: Range) -> Range:
-    """Where y lies before any point is seen, with some room: the window must not move while one drags."""
+    """The range of y under the prior, with a margin, since the window must not move while a point is dragged."""
     x = torch.linspace(*x_range, 9)[:, None]
     ppd = model.condition(torch.zeros(0, 1), torch.zeros(0)).predict(x)
     low, high = (ppd.icdf(torch.full((9,), level)).median().item() for level in (0.002, 0.998))
@@ -147,7 +147,7 @@ def prior_of(model: Model) -> Prior | None:
 
 
 def reference_for(prior: Prior | None) -> Reference | None:
-    """The exact answer, or an oracle that takes its time."""
+    """The exact predictor of the prior, or a slow oracle."""
     if isinstance(prior, HyperGaussianProcess):
         return Reference("oracle (importance sampling)", HyperGPOracle(prior, ORACLE_SAMPLES), is_slow=True)
     predictor = None if prior is None else exact_or_none(prior)

@@ -1,4 +1,4 @@
-"""All that stands on the page: the figures, the controls around them, and the words."""
+"""The contents of the page: the figures, the controls around them, and the text."""
 
 from dataclasses import dataclass, field
 from html import escape
@@ -47,17 +47,17 @@ PAGE_STYLE = f"""
   max-width: 1600px; margin: 0 auto; }}
 {PHONE} {{ :host {{ padding: 8px; }} }}
 """
-"""As high as the window, and higher where all that stands on it needs more: then one scrolls."""
+"""Style of the page: as high as the window, or higher, with scrolling, where its contents need more."""
 WRAPPED = ":host { flex-wrap: wrap; }"
 PICTURES_STYLE = f":host {{ flex: 1 0 auto; }} {PHONE} {{ :host {{ flex-direction: column; }} }}"
-"""Side by side, and below each other on a phone."""
+"""Style of the pictures: side by side, and below each other on a phone."""
 BELOW = f"{PHONE} {{ :host {{ order: 1; }} }}"
-"""For words that on a phone stand below the pictures, which would else be out of sight."""
+"""Style of text that stands below the pictures on a phone, so that these are in sight."""
 
 
 @dataclass(frozen=True)
 class Controls:
-    """What can be pressed and chosen."""
+    """The buttons and menus of the page."""
 
     model: Select
     examples: Dropdown
@@ -70,7 +70,7 @@ class Controls:
 
 @dataclass(frozen=True)
 class View:
-    """The page, before anything is known of a model's answers."""
+    """The page before the first answer of a model."""
 
     sources: Sources
     figures: Figures
@@ -80,12 +80,12 @@ class View:
     status: Div
     remarks: Div
     turn: ColumnDataSource = field(default_factory=lambda: ColumnDataSource({"serial": [0], "cursor": [None]}))
-    """The browser sets it last of all: look now."""
+    """The browser sets it after its other changes, to request an answer."""
     answer: ColumnDataSource = field(default_factory=lambda: ColumnDataSource({"serial": [0]}))
-    """The server sets it last of all: ask again."""
+    """The server sets it after its other changes, to allow the next request."""
 
     def add_to(self, document: Document) -> None:
-        """Put it on a document, and let mouse and keys act on it."""
+        """Add the page to a document, and connect mouse and keys."""
         gestures = CustomJS(
             args={
                 "figure": self.figures.window,
@@ -158,18 +158,18 @@ def view_of(names: list[str], examples: list[str]) -> View:
         count=Spinner(title="Functions", low=1, high=MOST_FUNCTIONS, step=1, value=5, width=80, name="count"),
         draw=Button(label="Draw functions", width=130, button_type="primary", name="draw"),
     )
-    remarks = words(name="remarks", css=":host { min-height: 24px; }")  # or the figures would jump when one comes
+    remarks = words(name="remarks", css=":host { min-height: 24px; }")  # figures must not jump when one appears
     prior, legend, status = words(name="prior"), words(name="legend", css=BELOW), words(name="status")
     return View(sources, figures(sources), controls, prior, legend, status, remarks)
 
 
 def prior_text(prior: str) -> str:
-    """What the network was trained on."""
+    """The text about the prior that the network was trained on."""
     return f"<b>Prior</b> {escape(prior)}"
 
 
 def legend_text(reference: str | None) -> str:
-    """What the colours mean. (Bokeh's own legend is built anew with each change of what it names.)"""
+    """The text about the colours. (Bokeh's own legend is rebuilt with each change of what it names.)"""
     entries = [
         (f"width:10px;height:10px;border-radius:50%;background:{BLACK}", "points"),
         (f"width:26px;height:12px;background:linear-gradient(90deg,{SHADES[0]},{SHADES[-1]})", "network: density of y"),
@@ -188,7 +188,7 @@ def legend_text(reference: str | None) -> str:
 
 
 def status_text(parts: list[str]) -> str:
-    """Facts side by side."""
+    """The status line: facts side by side."""
     return " · ".join(map(escape, parts))
 
 

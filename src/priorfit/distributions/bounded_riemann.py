@@ -58,20 +58,20 @@ class BoundedRiemann(Riemann):
 
     @property
     def bucket_variances(self) -> Float[Tensor, "*#batch buckets"]:
-        """A uniform density's variance."""
+        """The variance of the uniform density on each bucket."""
         return self.widths**2 / 12
 
     @property
     def bucket_entropies(self) -> Float[Tensor, "*#batch buckets"]:
-        """A uniform density's entropy."""
+        """The entropy of the uniform density on each bucket."""
         return self.widths.log()
 
     @property
     def bucket_modes(self) -> Float[Tensor, "*#batch buckets"]:
-        """The middles: the density is the same everywhere."""
+        """The middle of each bucket; a uniform density is as high everywhere."""
         return self.bucket_means
 
     @property
     def log_heights(self) -> Float[Tensor, "*#batch buckets"]:
-        """One over the width, as a logarithm."""
+        """The log density on each bucket, which is minus the logarithm of its width."""
         return -self.widths.log()

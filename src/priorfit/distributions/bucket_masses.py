@@ -15,7 +15,7 @@ from priorfit.distributions.normal_tails import normal_cdf
 from priorfit.distributions.quadrature import expectation_nodes
 
 FARTHEST = {torch.float32: 9.0, torch.float64: 26.0}
-"""Where erfc is 4e-37, and 6e-296: beyond, it is taken as 0, because it is slow among the smallest numbers."""
+"""Largest argument at which erfc is computed, where it is 4e-37 and 6e-296; beyond, subnormal numbers are slow."""
 
 
 @singledispatch
@@ -50,14 +50,14 @@ def _normal_masses(target: Normal, inner: Float[Tensor, "*#batch inner"]) -> Flo
 def _mixture_masses(target: NormalMixture, inner: Float[Tensor, "*#batch inner"]) -> Float[Tensor, "*batch buckets"]:
     total = torch.zeros((), dtype=target.loc.dtype, device=target.loc.device)
     for probs, loc, scale in zip(*(part.unbind(-1) for part in (target.probs, target.loc, target.scale)), strict=True):
-        # one after the other: an oracle may have thousands of components
+        # Components are added one by one, since an oracle may have thousands of them.
         total = total + probs[..., None] * _normal_masses(Normal(loc, scale, validate_args=False), inner)
     return total
 
 
 @singledispatch
 def squared_excess(target: Distribution, start: Float[Tensor, "*#batch"], direction: int) -> Float[Tensor, "*batch"]:
-    """The mean of (y - start)^2 beyond the start, and 0 before it; direction is 1 for above and -1 for below."""
+    """E[max(direction * (y - start), 0)^2]; direction is 1 for the part above the start and -1 for that below."""
     points, weights = expectation_nodes(target, 1)
     return (weights * (direction * (points - start)).clamp(min=0) ** 2).sum(0)
 
@@ -82,7 +82,7 @@ def _mixture_squared_excess(
 
 @singledispatch
 def point_masses(target: Distribution) -> Bool[Tensor, "*batch"]:
-    """Where a target is a single point."""
+    """Whether each target is a point mass."""
     return torch.zeros(target.batch_shape, dtype=torch.bool, device=target.mean.device)
 
 

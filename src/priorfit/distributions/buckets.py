@@ -45,7 +45,7 @@ def _refuse_unusable(sample: Float[Tensor, "..."], num_buckets: int) -> None:
 
 
 def _border_positions(counts: Tensor, num_buckets: int) -> Tensor:
-    """Which of the distinct values are borders."""
+    """The indices of the distinct values that become borders."""
     weights = counts.double()
     for _ in range(64):  # each pass lowers the mass of a bucket, and with it what a frequent value may count
         weights = weights.clamp(max=weights.sum().item() / num_buckets)

@@ -1,4 +1,4 @@
-"""The constraints of our parameters. Unlike torch's own of vectors, they hold for empty batches too."""
+"""Constraints on parameters. Unlike torch's own constraints on vectors, they accept empty batches."""
 
 import torch
 from jaxtyping import Bool, Float

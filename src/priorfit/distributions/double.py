@@ -1,4 +1,4 @@
-"""The same distribution with parameters in float64: what large units add to small numbers must not be rounded away."""
+"""A distribution with its parameters in float64, so that large units do not round small differences away."""
 
 from functools import singledispatch
 from typing import TypeVar

@@ -63,7 +63,7 @@ def _under_unbounded(ppd: UnboundedRiemann, target: Distribution, num_nodes: int
 def _expected_height(
     ppd: BoundedRiemann | UnboundedRiemann, masses: Float[Tensor, "*#batch buckets"]
 ) -> Float[Tensor, "..."]:
-    """The expected log density if each bucket's density were as high everywhere as at its highest."""
+    """The expected log density if the density of each bucket were equal to its maximum everywhere."""
     dtype = torch.promote_types(masses.dtype, ppd.logits.dtype)
     masses, log_probs, heights = masses.to(dtype), ppd.log_probs.to(dtype), ppd.log_heights.to(dtype)
     expected = masses @ heights if heights.ndim == 1 else torch.linalg.vecdot(masses, heights)

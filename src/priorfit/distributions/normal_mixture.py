@@ -114,7 +114,7 @@ class NormalMixture(Distribution):
         return torch.where(inside, self._moved(point, missing), root)
 
     def _moved(self, point: Float[Tensor, "..."], missing: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-        """The point itself, with the derivative of where ``missing`` mass below it would move it."""
+        """The point itself, with the derivative of a quantile: ``missing`` mass divided by the density."""
         density = self.log_prob(point).exp().detach().clamp(min=torch.finfo(point.dtype).tiny)
         return point + (missing - missing.detach()) / density
 
@@ -130,7 +130,7 @@ class NormalMixture(Distribution):
 
     @property
     def mode(self) -> Float[Tensor, "*batch"]:
-        """The highest point that ascents from the components and from points beside them reach; not differentiable."""
+        """The highest maximum that ascents from the components and from points near them reach; not differentiable."""
         with torch.no_grad():
             return _highest_point(self)
 
@@ -180,11 +180,11 @@ def _highest_mark(mixture: NormalMixture) -> Float[Tensor, "*batch"]:
 def _ascents(
     mixture: NormalMixture, point: Float[Tensor, "starts *batch"]
 ) -> tuple[Float[Tensor, "starts *batch"], Float[Tensor, "starts *batch"]]:
-    """Where a Newton step on the log density and a mean-shift step lead."""
+    """The points after a Newton step on the log density and after a mean-shift step."""
     precision = mixture.scale**-2
     distance = point[..., None] - mixture.loc
     log_parts = mixture.log_probs - mixture.scale.log() - distance**2 * precision / 2
-    share = log_parts.softmax(-1)  # of each component in the density at the point
+    share = log_parts.softmax(-1)  # the responsibility of each component for the point
     pull = -distance * precision
     slope = (share * pull).sum(-1)
     curvature = (share * (pull**2 - precision)).sum(-1) - slope**2
@@ -202,7 +202,7 @@ def _gauss_legendre(num_nodes: int) -> tuple[list[float], list[float]]:
 def _entropy_integral(mixture: NormalMixture) -> Float[Tensor, "*batch"]:
     """Minus the integral of p log p, piece by piece between marks one standard deviation apart of every component.
 
-    So no piece is wide for any component that it meets, however different their scales are.
+    No piece is then wide for any component that it meets, however different their scales are.
     """
     # In float64, since the nodes of a narrow component far from 0 are hardly distinct in float32.
     mixture = NormalMixture(mixture.logits.double(), mixture.loc.double(), mixture.scale.double(), validate_args=False)

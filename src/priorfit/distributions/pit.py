@@ -12,7 +12,7 @@ from priorfit.distributions.class_probabilities import class_probs
 
 @singledispatch
 def pit(ppd: Distribution, y: Num[Tensor, "..."]) -> Float[Tensor, "..."]:
-    """The probability integral transform of what came: uniform between 0 and 1 if the prediction is right.
+    """The probability integral transform of outcomes: uniform between 0 and 1 if the prediction is right.
 
     For reals it is the cdf. For classes it is drawn uniformly from the step of the cdf at the class, which keeps it
     uniform.

@@ -10,14 +10,14 @@ from torch import Tensor
 from priorfit.distributions.normal_tails import normal_cdf
 
 MAX_STEPS = 300
-"""Enough to halve a bracket to the spacing of float64 wherever Newton's method does not serve."""
+"""Most steps of a search: enough to bisect a bracket to the spacing of float64 where Newton's method fails."""
 
 ROUNDING = 16
 """The mass of a tail is right to this many units of its last digit: it is a sum of exponentials of squares."""
 
 
 class _Search(NamedTuple):
-    """Where the search for each quantile stands; the first axis of all tensors runs over the quantiles."""
+    """The state of the search for each quantile; the first axis of all tensors runs over the quantiles."""
 
     probs: Float[Tensor, "searches components"]
     loc: Float[Tensor, "searches components"]
@@ -102,7 +102,7 @@ def _step(search: _Search) -> tuple[_Search, Bool[Tensor, " searches"]]:
     # A point with the right mass may be left for a better one, but never for the middle of its bracket.
     following = torch.where(usable, newton, torch.where(exact, point, low + (high - low) / 2))
     stride = (following - point).abs()
-    settled = exact | (stride <= resolution * search.scale.amin(-1))  # or 0: beside a large point a step may vanish
+    settled = exact | (stride <= resolution * search.scale.amin(-1))  # a stride may round to 0
     return search._replace(low=low, high=high, point=following, stride=stride), settled
 
 

@@ -121,7 +121,7 @@ class Riemann(Distribution, ABC):
 
     @lazy_property
     def _exact_probs(self) -> Float64[Tensor, "*batch buckets"]:
-        """In float64: a tail is a difference of cumulative sums, and would lose half a percent at 1e-4 in float32."""
+        """Probabilities in float64; in float32 a tail of 1e-4, a difference of sums, is off by half a percent."""
         return self.logits.double().softmax(-1)
 
     @lazy_property
@@ -136,13 +136,13 @@ class Riemann(Distribution, ABC):
         return expanded
 
     def _broadcast(self, value: Float[Tensor, "..."]) -> "Riemann":
-        """Itself, expanded along batch axes of size 1 where values have more."""
+        """This distribution, expanded along batch axes of size 1 where values have more entries."""
         shape = torch.broadcast_shapes(value.shape, self.batch_shape)
         shape = shape[len(shape) - len(self.batch_shape) :]
         return self if shape == self.batch_shape else self.expand(shape)
 
     def _points(self, value: Values) -> tuple["Riemann", Float[Tensor, "*batch points"], torch.Size]:
-        """The distribution that values broadcast it to, the values with their own axes last, and their shape."""
+        """This distribution broadcast with values, the values with their own axes last, and their shape."""
         values = as_values(value, self.logits, self.batch_shape).to(self.logits.dtype)
         expanded = self._broadcast(values)
         return expanded, *points_last(values, expanded.batch_shape)

@@ -1,4 +1,4 @@
-"""An expected log density from one drawn y and its companions: unbiased where fixed nodes could be gamed."""
+"""An unbiased expected log density from one drawn y and the lattice of levels that contains it."""
 
 import torch
 from jaxtyping import Float

@@ -12,7 +12,7 @@ from priorfit.distributions.riemann import Riemann
 from priorfit.errors import ShapeError
 
 UPPER_QUARTILE = 0.6744897501960817
-"""Of a standard Normal: half of a half-normal's mass lies within this many scales."""
+"""The upper quartile of a standard Normal: half of a half-normal's mass lies within this many scales."""
 
 HALF_NORMAL_MEAN = math.sqrt(2 / math.pi)
 HALF_NORMAL_LOG_HEIGHT = math.log(HALF_NORMAL_MEAN)

@@ -1,4 +1,4 @@
-"""Tensors from whatever a distribution may be asked about: numbers, lists, arrays and tensors."""
+"""Tensors from the numbers, lists, arrays and tensors at which a distribution is evaluated."""
 
 from collections.abc import Sequence
 

@@ -79,7 +79,7 @@ class PFNClassifier(ClassifierMixin, PFNEstimator):
         return self
 
     def predict_distribution(self, X: Any) -> Distribution:
-        """The posterior predictive over the places in ``classes_``: a Categorical of shape ``(rows,)``."""
+        """Posterior predictive over the indices of ``classes_``: a Bernoulli or Categorical of shape ``(rows,)``."""
         ppd = self._answer(X)
         if len(self.classes_) == known_classes(self.model_):
             return ppd

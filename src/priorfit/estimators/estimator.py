@@ -1,4 +1,4 @@
-"""What regressor and classifier share: the table becomes a context, the rows of a question become queries."""
+"""What regressor and classifier share: training rows become the context, other rows the queries."""
 
 from abc import ABC, abstractmethod
 from typing import Any
@@ -29,13 +29,13 @@ Target = Num[np.ndarray, " rows"]
 
 
 class PFNEstimator(BaseEstimator, ABC):
-    """A PFN as an estimator: ``fit`` conditions it on the training rows, once; predicting asks it about others.
+    """A PFN as an estimator: ``fit`` conditions it on the training rows, once; other rows are queries.
 
     Attributes:
         model_: The network.
         posterior_: The network, conditioned on the training rows.
-        rows_: Which training rows it saw.
-        columns_: Which columns it sees.
+        rows_: Indices of the training rows in the context.
+        columns_: Indices of the columns in use.
     """
 
     model: object
@@ -50,10 +50,10 @@ class PFNEstimator(BaseEstimator, ABC):
 
     @abstractmethod
     def _explained(self, x: Table, y: Target) -> Float[np.ndarray, " features"]:
-        """How well each column tells y, for the choice among too many."""
+        """The share of y that each column explains, for the selection of columns."""
 
     def _loaded(self, kind: type[Real] | type[Classes]) -> Model:
-        """The model, if its targets are of this kind, and all other arguments of the constructor checked."""
+        """Load the model, and check the kind of its targets and the arguments of the constructor."""
         check_choice("too_many_rows", self.too_many_rows, TooManyRows)
         check_choice("too_many_columns", self.too_many_columns, TooManyColumns)
         model = loaded(self.model)
@@ -96,7 +96,7 @@ class PFNEstimator(BaseEstimator, ABC):
         return self.posterior_.surprise(prior, draws, seed)
 
     def _answer(self, X: Any) -> Distribution:
-        """What the network says about rows, in the user's units."""
+        """The posterior predictive of rows, in the user's units."""
         check_is_fitted(self, "posterior_")
         x = self._validated(X, reset=False)
         with torch.no_grad():

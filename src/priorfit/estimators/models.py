@@ -13,14 +13,14 @@ from priorfit.zoo import load
 from priorfit.zoo.catalogue import FOLDER, names
 
 REGRESSION = "tabular-regression-small"
-"""The model of a `PFNRegressor` that is given none."""
+"""The default model of a `PFNRegressor`."""
 
 BINARY = "tabular-binary-small"
-"""The model of a `PFNClassifier` that is given none."""
+"""The default model of a `PFNClassifier`."""
 
 
 def loaded(model: object) -> Model:
-    """The network behind a name of the zoo, a folder or a `PFN`; the generators stay as they were."""
+    """The network of a released name, a folder or a `PFN`; random generators keep their state."""
     if isinstance(model, Model):
         return model
     name = as_name(model)

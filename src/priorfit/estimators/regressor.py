@@ -1,4 +1,4 @@
-"""A PFN as a scikit-learn regressor that knows how sure it is."""
+"""A PFN as a scikit-learn regressor with predictive distributions."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -97,5 +97,5 @@ class PFNRegressor(RegressorMixin, PFNEstimator):
 
 
 def as_array(values: Num[Tensor, "*shape"]) -> Float[np.ndarray, "*shape"]:
-    """Numbers in float64, which no further computation needs to widen."""
+    """A tensor as an array of float64."""
     return values.cpu().double().numpy()

@@ -17,7 +17,7 @@ Labels = Int[np.ndarray, " rows"] | None
 
 
 def check_choice(name: str, value: object, choices: Any) -> None:
-    """Refuse what is not one of the choices of a Literal."""
+    """Refuse a value that is not an option of a Literal."""
     if value not in get_args(choices):
         raise InputError(f"{name} must be one of {', '.join(map(repr, get_args(choices)))}; got {value!r}.")
 
@@ -25,7 +25,7 @@ def check_choice(name: str, value: object, choices: Any) -> None:
 def kept_rows(
     num_rows: int, card: ModelCard, choice: TooManyRows, labels: Labels, generator: np.random.RandomState
 ) -> Int[np.ndarray, " kept"]:
-    """The rows that become the context. Of classes, ``labels`` says which: a random part keeps some of each."""
+    """The rows that become the context. With the ``labels`` of classes, a random subsample keeps some of each."""
     most = None if card.trained_context is None else card.trained_context[1]
     if most is None or num_rows <= most or choice == "use_all":
         return np.arange(num_rows)
@@ -89,11 +89,11 @@ def explained_by_line(
 
 
 def centred_and_sized(x: Float[np.ndarray, "rows features"]) -> Float[np.ndarray, "rows features"]:
-    """Columns of mean 0 and at most 1 in size, so that squares neither overflow nor vanish."""
+    """Columns of mean 0 and at most 1 in absolute value, so that squares neither overflow nor underflow."""
     centred = x.astype(np.float64) - x.mean(0, dtype=np.float64)
     return share(centred, np.broadcast_to(np.abs(centred).max(0), centred.shape))
 
 
 def share(part: Float[np.ndarray, "*shape"], whole: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
-    """A quotient that is 0 where the whole is."""
+    """A quotient that is 0 where its denominator is 0."""
     return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)

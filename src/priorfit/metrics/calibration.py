@@ -13,7 +13,7 @@ from priorfit.metrics.reals import real_values
 
 
 def pit(ppd: Distribution, y: Values) -> Float[Tensor, "..."]:
-    """The probability integral transform of what came: uniform between 0 and 1 if the prediction is right.
+    """The probability integral transform of outcomes: uniform between 0 and 1 if the prediction is right.
 
     For reals it is the cdf. For classes it is drawn uniformly from the step of the cdf at the class, which keeps it
     uniform.

@@ -8,9 +8,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 SMALLEST = 5e-4
-"""What three decimals can tell from zero."""
+"""Smallest number that three decimals can tell from zero."""
 MOST_DECIMALS = 4
-"""Beyond, small numbers are written with an exponent."""
+"""Most decimals that are printed; smaller numbers are written with an exponent."""
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ def _of_unbounded(ppd: UnboundedRiemann) -> Float[Tensor, "*batch"]:
 
 def _of_buckets(ppd: BoundedRiemann | UnboundedRiemann) -> Float[Tensor, "*batch buckets"]:
     """The integral of cdf (1 - cdf) over each bucket, where the cdf is linear."""
-    above = ppd.probs.flip(-1).cumsum(-1).flip(-1)  # with the bucket itself
+    above = ppd.probs.flip(-1).cumsum(-1).flip(-1)  # the mass above, the bucket included
     below = ppd.probs.cumsum(-1)
     left, right = below - ppd.probs, above - ppd.probs  # the masses outside the bucket
     # With u from 0 to 1 across the bucket: (left + p u)(right + p (1 - u)), integrated.

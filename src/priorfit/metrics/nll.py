@@ -11,7 +11,7 @@ from priorfit.metrics.estimate import Estimate
 from priorfit.predictor import Predictor, predict
 
 NUM_NODES = 256
-"""Where the expectation over y has no closed form: more than in training, since a measurement must be right."""
+"""Quadrature nodes where E over y has no closed form; more than in training, since this is a measurement."""
 
 
 def nll(predictor: Predictor, tasks: Batch) -> Estimate:

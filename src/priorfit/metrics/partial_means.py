@@ -70,7 +70,7 @@ def _normal_shortfall(ppd: Normal, value: Float[Tensor, "..."]) -> Float[Tensor,
 
 
 def _standard_shortfall(depth: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """That of a standard Normal: x Phi(x) + phi(x)."""
+    """The mean shortfall of a standard Normal: x Phi(x) + phi(x)."""
     density = NORMAL_PEAK * torch.exp(-(depth**2) / 2)
     return (depth * normal_cdf(depth) + density).clamp(min=0)
 
@@ -105,6 +105,6 @@ def _broadcast_batch(*parts: Float[Tensor, "... _"]) -> list[Float[Tensor, "... 
 def _uniform_shortfall(
     ppd: BoundedRiemann | UnboundedRiemann, value: Float[Tensor, "..."]
 ) -> Float[Tensor, "... buckets"]:
-    """That of a uniform density on each bucket: within it, and on the way from its upper border to the value."""
+    """The mean shortfall of a uniform density on each bucket, both within the bucket and above it."""
     within = (value[..., None] - ppd.borders[..., :-1]).clamp(min=0).minimum(ppd.widths)
     return within**2 / (2 * ppd.widths) + (value[..., None] - ppd.borders[..., 1:]).clamp(min=0)

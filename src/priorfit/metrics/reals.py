@@ -1,4 +1,4 @@
-"""What the metrics of reals need of a distribution: that it is one, and its quantiles."""
+"""What the metrics of reals need of a distribution: a check of its support, and its quantiles."""
 
 import torch
 from jaxtyping import Float

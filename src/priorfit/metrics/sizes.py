@@ -57,7 +57,7 @@ def tasks_of(prior: Prior, sizes: Sequence[int], num_datasets: int, seed: int) -
     for size in sizes:
         with seeded(seed, size):
             tasks = prior.sample(num_datasets, size + 1).split(size)
-        yield size, tasks  # outside: no other thread could seed while somebody works on them
+        yield size, tasks  # outside of `seeded`, which holds a lock for all threads
 
 
 def as_row(label: str, size: int, column: str, found: Estimate) -> Row:

@@ -13,7 +13,7 @@ from priorfit.metrics.reals import real_values
 
 @singledispatch
 def survival(ppd: Distribution, value: Values) -> Float[Tensor, "..."]:
-    """The probability of more than a value."""
+    """The probability that y exceeds a value."""
     return 1 - ppd.cdf(real_values(ppd, value))
 
 

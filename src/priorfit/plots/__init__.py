@@ -1,4 +1,4 @@
-"""Pictures of what a predictor believes. Each takes an optional axis and returns the axis it drew on."""
+"""Pictures of predictive distributions. Each takes an optional axis and returns the axis it drew on."""
 
 from priorfit.plots.answers import plot_answer as plot_answer
 from priorfit.plots.curves import plot_gap as plot_gap

@@ -1,4 +1,4 @@
-"""A picture of what was asked: the queries of one dataset, whatever the number of its features."""
+"""A picture of the predictions for the queries of one dataset with any number of features."""
 
 from collections.abc import Sequence
 
@@ -28,12 +28,12 @@ def plot_answer(
     """Draw the answer to queries: over the feature where there is one (`plot_predictive`), else `plot_rows`.
 
     Args:
-        predictor: The one who is asked.
+        predictor: The predictor that is drawn.
         context_x: The inputs of one dataset.
         context_y: Its targets.
-        query_x: What is asked.
+        query_x: The inputs of the queries.
         labels: The number of each query, such as its row in a file.
-        ax: Where to draw it; a new figure if not given.
+        ax: The axis to draw on; a new figure if not given.
 
     >>> import priorfit as pf
     >>> data = pf.LinearRegression(num_features=3).sample(batch_size=1, num_points=9).split(num_context=5)

@@ -43,7 +43,7 @@ def axis_or_new(ax: Axes | None) -> Axes:
 
 
 def unkept_axis(width: float, height: float) -> Axes:
-    """The only axis of a new figure that pyplot does not keep: for pictures that nobody will look at on a screen."""
+    """The only axis of a new figure that pyplot does not manage, for pictures that are only written to files."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure.add_subplot()
@@ -90,7 +90,7 @@ def legend_above(ax: Axes, columns: int) -> None:
 
 
 def tidy(ax: Axes) -> None:
-    """No frame where nothing is read off."""
+    """Hide the upper and right edge of the frame."""
     ax.spines[["top", "right"]].set_visible(False)
 
 
@@ -104,7 +104,7 @@ class Slice:
 
     @torch.no_grad()
     def predict(self, predictor: Predictor) -> Distribution:
-        """What the predictor says at the queries: ``batch_shape (query,)``."""
+        """The posterior predictive at the queries: ``batch_shape (query,)``."""
         return predictor.condition(self.context_x, self.context_y).predict(self.query_x)
 
     def draw_context(self, ax: Axes) -> None:
@@ -130,7 +130,7 @@ def slice_of(
 ) -> Slice:
     """Check that this is one dataset of one feature, and lay queries over ``query_range``.
 
-    Without a range the queries span the context and no more, so a picture never extrapolates unasked.
+    Without a range the queries span the context and no more, so a picture extrapolates only on request.
     """
     if context_x.ndim != 2 or context_x.shape[-1] != 1:
         raise ShapeError(

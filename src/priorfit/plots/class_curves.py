@@ -13,7 +13,7 @@ MARKERS = "osD^vP"
 
 
 def draw_probabilities(ax: Axes, dataset: Slice, predictor: Predictor, reference: Predictor | None) -> None:
-    """A curve for each class (of two: class 1 alone), those of the reference dashed, the context's labels as marks."""
+    """Draw a curve for each class (class 1 alone of two), dashed for the reference, and the labels as marks."""
     lines = [(predictor, "-", 2.0), *([] if reference is None else [(reference, (0, (4, 2)), 1.4)])]
     for one, style, width in lines:
         probs = class_probs(dataset.predict(one)).cpu()  # (query, classes)
@@ -28,7 +28,7 @@ def draw_probabilities(ax: Axes, dataset: Slice, predictor: Predictor, reference
 
 
 def _draw_labels(ax: Axes, dataset: Slice) -> None:
-    """The context: at the height of its class where there are two, along the lower edge where there are more."""
+    """Draw the context: at the height of its class where there are two, along the lower edge where there are more."""
     x, y = dataset.context_x[:, 0].detach().cpu(), dataset.context_y.detach().cpu().long()
     is_binary = len(y) == 0 or int(y.max()) < 2
     for label in sorted(set(y.tolist())):

@@ -1,4 +1,4 @@
-"""Numbers against the size of the context."""
+"""Gap and NLL against the size of the context."""
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle
@@ -16,7 +16,7 @@ Row = Mapping[str, Any]
 
 COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
 LINES = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (6, 1.5, 1.5, 1.5)))
-"""Curves that lie on each other are seen both."""
+"""Line styles that keep curves on top of each other visible."""
 
 
 def plot_gap(rows: Sequence[Row], *, ax: Axes | None = None) -> Axes:

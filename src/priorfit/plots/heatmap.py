@@ -29,11 +29,11 @@ def plot_density(
 ) -> Axes:
     """Draw the density p(y | x, context) over one feature as a heat map, and the context.
 
-    Of classes, each is a row coloured by its probability. For reals the colours follow a root of the density, so that
-    broad and narrow places are seen at once.
+    Each class is a row coloured by its probability. For reals the colours follow a root of the density, so that
+    broad and narrow densities are both visible.
 
     Args:
-        predictor: The one whose belief is drawn.
+        predictor: The predictor that is drawn.
         context_x: The inputs of one dataset, shape ``(context, 1)``.
         context_y: Its targets, shape ``(context,)``.
         query_range: Where to draw along x; the span of the context if not given.
@@ -74,7 +74,7 @@ def plot_density(
 
 
 def _values(ppd: Distribution, dataset: Slice, value_range: tuple[float, float] | None) -> Float[Tensor, " value"]:
-    """Where the density of a real target is drawn."""
+    """The values of y at which the density is drawn."""
     low, high = value_range or _values_of_interest(ppd, dataset)
     if not low < high:
         raise InputError(f"value_range must be (low, high) with low < high; got ({low}, {high}).")

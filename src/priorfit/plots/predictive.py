@@ -25,7 +25,7 @@ def plot_predictive(
     """Draw mean, 50 % and 95 % intervals over one feature, and the context; of classes, their probabilities.
 
     Args:
-        predictor: The one whose belief is drawn as bands.
+        predictor: The predictor that is drawn as bands.
         context_x: The inputs of one dataset, shape ``(context, 1)``.
         context_y: Its targets, shape ``(context,)``.
         reference: Another predictor, the exact one perhaps: its mean and 95 % limits become dashed lines.

@@ -1,4 +1,4 @@
-"""What a prior believes before any data, as functions drawn from it."""
+"""Functions drawn from a prior."""
 
 from itertools import cycle
 
@@ -31,9 +31,9 @@ def plot_prior(
 
     Args:
         prior: Any prior over functions.
-        num_functions: How many are drawn.
-        num_points: Points of each.
-        seed: Another one draws other functions.
+        num_functions: How many functions are drawn.
+        num_points: Points of each function.
+        seed: The seed of the draws.
         ax: Where to draw it; a new figure if not given.
 
     >>> import priorfit as pf

@@ -1,4 +1,4 @@
-"""Whether stated probabilities come true, as pictures."""
+"""Pictures of calibration."""
 
 import math
 
@@ -22,15 +22,15 @@ SURE = 1.96
 
 
 def plot_pit(ppd: Distribution, y: Num[Tensor, "..."], *, seed: int = 0, ax: Axes | None = None) -> Axes:
-    """Draw a histogram of the quantiles at which the targets came: flat if the predictions are right.
+    """Draw a histogram of PIT values, the cdf at the outcomes: flat if the predictions are calibrated.
 
     A hollow in the middle says that the predictions are too narrow, a hill that they are too wide, a slope that they
-    lie too low or too high. The band holds 95 % of the bars of a right model.
+    lie too low or too high. The band holds 95 % of the bars of a calibrated model.
 
     Args:
         ppd: The predictions of any predictor.
-        y: What came.
-        seed: For classes, whose quantiles are drawn within their steps.
+        y: The outcomes.
+        seed: The seed for classes, whose PIT values are drawn within the steps of the cdf.
         ax: Where to draw it; a new figure if not given.
 
     >>> from torch.distributions import Normal
@@ -57,7 +57,7 @@ def plot_pit(ppd: Distribution, y: Num[Tensor, "..."], *, seed: int = 0, ax: Axe
 
 
 def plot_calibration(ppd: Distribution, y: Num[Tensor, "..."], *, ax: Axes | None = None) -> Axes:
-    """Draw how often what was stated came true, against how probable it was said to be: the diagonal is right.
+    """Draw observed frequencies against stated probabilities: the diagonal is calibrated.
 
     For reals: the share of targets in the central interval of each level. For classes: the accuracy of the most
     probable class, in bins of its probability. Bars are 95 % intervals.

@@ -14,7 +14,7 @@ with needs_extra("plots"):
     from matplotlib.ticker import MaxNLocator
 
 MOST_LABELS, MOST_CHARACTERS = 30, 84
-"""Under the axis, with two for the space behind each: beyond, they would lie over each other, and some are left out."""
+"""Most labels under the axis, and most characters, two of space for each label included; more would overlap."""
 HATCHES = ("", "//", "..", "xx", "\\\\", "oo")
 
 

@@ -16,7 +16,7 @@ from priorfit.fields import check_fields
 ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = MappingProxyType({"tanh": torch.tanh, "relu": torch.relu})
 
 LARGEST_SPARSITY = 0.999
-"""A drawn share above it is cut: the weights that remain are divided by what is kept."""
+"""Largest share of dropped weights. A larger draw is set to it, since the rest are divided by the share kept."""
 
 
 class Sampler(ABC):
@@ -46,7 +46,7 @@ def _check_range(name: str, sampler: Sampler, low: float, high: float) -> None:
 
 @dataclass(frozen=True)
 class Constant(Sampler):
-    """The same number always.
+    """A constant.
 
     >>> Constant(3).sample(2)
     tensor([3., 3.], dtype=torch.float64)
@@ -165,7 +165,7 @@ class Architecture:
     activation: str
 
     def outputs(self, x: Float[Tensor, "points features"], num_outputs: int) -> Float[Tensor, "points outputs"]:
-        """Draw weights, biases and the hidden units' noise; what comes out, before noise of its own."""
+        """Draw weights, biases and the noise of hidden units; return the outputs before their own noise."""
         units = x
         for layer in range(self.layers):
             width = num_outputs if layer == self.layers - 1 else self.width
@@ -203,7 +203,7 @@ class ArchitecturePrior:
     noise_scale: Sampler = GammaRange()
     sparsity: Sampler = Constant(0.0)
     activations: Sequence[str] = ("tanh",)
-    """One of these for each dataset, all equally likely."""
+    """The activation of each dataset is one of these, all equally likely."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

@@ -88,7 +88,7 @@ class BayesianNetwork(Prior):
     def outputs(
         self, x: Float[Tensor, "batch points features"], layers: Sequence[tuple[Tensor, Tensor]]
     ) -> Float[Tensor, "batch points outputs"]:
-        """What networks of fixed form say, each layer by its weights (batch, in, out) and biases (batch, 1, out)."""
+        """The outputs of networks of fixed form; a layer has weights (batch, in, out) and biases (batch, 1, out)."""
         units = x
         for layer, (weight, bias) in enumerate(layers):
             if layer > 0 and self.activation is not None:
@@ -109,7 +109,7 @@ class BayesianNetwork(Prior):
     def _drawn(
         self, x: Float[Tensor, "batch points features"], architecture: ArchitecturePrior
     ) -> tuple[Float[Tensor, "batch points outputs"], Float[Tensor, "batch points"]]:
-        """The same of networks that differ: each at its own width, which costs less than all at the largest."""
+        """Outputs and noise of networks that differ; each has its own width, which is cheaper than padding to one."""
         architectures = architecture.sample(len(x))
         pairs = zip(architectures, x, strict=True)
         outputs = torch.stack([each.outputs(points, self._num_outputs) for each, points in pairs])
@@ -121,4 +121,4 @@ SMALL = BayesianNetwork(num_features=3, hidden=(5,), outcome=Classes(2))
 """The smaller network of the paper's study of BNNs, as its authors' code draws it; ``replace`` its activation."""
 
 LARGE = BayesianNetwork(num_features=8, hidden=(64,), outcome=Classes(2))
-"""The larger one."""
+"""The larger network of the same study."""

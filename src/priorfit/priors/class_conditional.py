@@ -17,7 +17,7 @@ class ClassConditional(Prior):
     With ``num_shots=None`` the labels are independent and uniform, so that all points are exchangeable. With
     ``num_shots=K`` the first N K points hold each class K times, in random order, and the labels after them are
     independent and uniform: a K-shot task is ``sample(batch_size, N * K + num_queries).split(N * K)``. After a shorter
-    context, labels could be told by counting.
+    context, labels could be inferred by counting.
 
     No targets can be drawn for given inputs. `draw` takes from ``x`` the shape, dtype and device, and returns inputs of
     its own; so no wrapper that changes inputs before the draw, such as `PaddedFeatures`, makes sense here.

@@ -18,7 +18,7 @@ class FixedConditional:
     """Targets that are independent given the latents: the context adds nothing."""
 
     distribution: Normal | Categorical
-    """Of every point: batch shape (batch, points)."""
+    """The distribution of every point, of batch shape (batch, points)."""
 
     def __call__(self, num_context: int) -> Distribution:
         """The distribution of the points after the first n."""
@@ -52,7 +52,7 @@ def joined(parts: Sequence[Distribution], order: Int[Tensor, " batch"]) -> Distr
 
 @dataclass(frozen=True)
 class JoinedConditional:
-    """The conditional of datasets from several priors; those without one are known by their targets alone."""
+    """The conditional of datasets from several priors; those without one get point masses at their targets."""
 
     parts: tuple[Datasets, ...]
     order: Int[Tensor, " batch"]
@@ -78,7 +78,7 @@ class StandardizedConditional:
     scale: Float[Tensor, "batch 1"]
 
     def __call__(self, num_context: int) -> Normal:
-        """A Normal stays one."""
+        """The conditional of standardised targets, which is again a Normal."""
         law = self.inner(self.num_reference + num_context)
         return Normal((law.mean - self.shift) / self.scale, law.stddev / self.scale, validate_args=False)
 
@@ -95,6 +95,6 @@ class BinarizedConditional:
         """P(y > threshold) of a Normal, exactly."""
         law = self.inner(self.num_reference + num_context)
         excess = law.mean - self.threshold  # (batch, query)
-        certain = torch.where(excess > 0, torch.inf, -torch.inf).to(excess.dtype)  # of a point mass
+        certain = torch.where(excess > 0, torch.inf, -torch.inf).to(excess.dtype)  # the label of a point mass
         z = torch.where(law.stddev > 0, excess / law.stddev, certain)
         return Categorical(normal_cdf(torch.stack([-z, z], dim=-1)), validate_args=False)

@@ -20,7 +20,7 @@ class Empirical(ClassConditional):
     """N-way tasks of real examples, which are grouped by class, and classes by group (an alphabet, a table).
 
     A dataset takes one group, ``num_ways`` of its classes, labelled in random order, and for each point an example
-    of its class. None of them comes again before every other one of its class has come. Images are moved by up to
+    of its class. Examples are drawn without replacement until a class has no more. Images are moved by up to
     ``max_shift`` pixels in each direction, as far as no ink leaves them (the paper's augmentation): 0 is no ink.
 
     ``examples`` are images ``(groups, classes, examples, height, width)`` or features ``(groups, classes, examples,
@@ -78,7 +78,7 @@ class Empirical(ClassConditional):
         max_shift: int = 0,
         name: str = "empirical",
     ) -> "Empirical":
-        """Of tables ``(x, y)``, each a group, with rows ``x (rows, features)`` or images, and any labels ``y (rows)``.
+        """Build it from tables ``(x, y)``, one a group: ``x (rows, features)`` or images, and any labels ``y (rows)``.
 
         >>> table = torch.randn(50, 4), torch.arange(50) % 3
         >>> Empirical.from_tables([table], num_ways=3).sample(batch_size=2, num_points=10).x.shape
@@ -90,7 +90,7 @@ class Empirical(ClassConditional):
         counts = torch.zeros(len(by_class), max(map(len, by_class)), dtype=torch.int64)
         for group, parts in enumerate(by_class):
             counts[group, : len(parts)] = torch.tensor([len(part) for part in parts])
-        first = by_class[0][0][0]  # stands where there is nothing
+        first = by_class[0][0][0]  # a placeholder where a class has fewer examples
         examples = first.expand(*counts.shape, int(counts.max()), *first.shape).clone()
         for group, parts in enumerate(by_class):
             for label, part in enumerate(parts):
@@ -98,7 +98,7 @@ class Empirical(ClassConditional):
         return cls(examples, num_ways, num_shots, max_shift, name, counts)
 
     def __str__(self) -> str:
-        """Its name."""
+        """The name of the prior."""
         return self.name
 
     def features(self, labels: Int[Tensor, "batch points"]) -> Float[Tensor, "batch points features"]:
@@ -113,7 +113,7 @@ class Empirical(ClassConditional):
         return x.unflatten(0, labels.shape)
 
     def _rows(self, labels: Int[Tensor, "batch points"]) -> Int[Tensor, "batch points"]:
-        """Which example each point is."""
+        """The index of the example at each point."""
         (num_groups, num_classes), num_examples = self._counts.shape, self.examples.shape[2]
         group = torch.randint(num_groups, (len(labels), 1))  # (batch, 1)
         classes = _shuffled(self._counts[group[:, 0]] > 0)[:, : self.num_ways]  # (batch, ways)
@@ -165,7 +165,7 @@ def _by_class(x: Num[Tensor, "rows *size"], y: Num[Tensor, " rows"]) -> list[Num
 
 
 def _shuffled(allowed: Tensor) -> Int[Tensor, "..."]:
-    """Places along the last axis in random order, those that are allowed first."""
+    """Indices along the last axis in random order, the allowed ones first."""
     return torch.rand(allowed.shape).masked_fill(~allowed, 2).argsort(-1)
 
 

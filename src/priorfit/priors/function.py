@@ -29,14 +29,14 @@ class FunctionPrior(Prior):
     doc: str = ""
 
     def __post_init__(self) -> None:
-        """Check the fields, and look like the function."""
+        """Check the fields, and take over the name and docstring of the function."""
         _check_function(self.function)
         _check_fields(self)
         object.__setattr__(self, "__name__", self.name)
         object.__setattr__(self, "__doc__", self.doc)
 
     def __str__(self) -> str:
-        """Its name."""
+        """The name of the prior."""
         return self.name
 
     def __call__(self, x: Float[Tensor, "batch points features"]) -> Tensor:
@@ -186,7 +186,7 @@ def _check_fields(made: FunctionPrior) -> None:
 
 
 def _named(value: object) -> str:
-    """A value in a message: a class and a function by their names."""
+    """A value as messages show it; classes and functions are shown by name."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
     return f"the function {getattr(value, '__name__', value)}" if callable(value) else repr(value)

@@ -16,7 +16,7 @@ from priorfit.priors.kernels import KERNELS, distances
 from priorfit.priors.prior import Prior
 
 SMALLEST = 1e-100
-"""Draws of a Gamma are at least this: a distance divided by it, and its square, are still finite."""
+"""Smallest draw of a Gamma: a distance divided by it, and its square, are still finite."""
 
 
 @dataclass(frozen=True)
@@ -59,20 +59,20 @@ class Hyperparameters:
     noise: Float[Tensor, "*draws"]
 
     def __getitem__(self, index: Tensor | slice | int) -> "Hyperparameters":
-        """Some of them."""
+        """The hyper-parameters at an index of the batch."""
         return Hyperparameters(self.lengthscale[index], self.outputscale[index], self.noise[index])
 
     def covariance(
         self, kernel: str, a: Float[Tensor, "*#draws rows features"], b: Float[Tensor, "*#draws columns features"]
     ) -> Float[Tensor, "*draws rows columns"]:
-        """The float64 covariance of f(a) and f(b) under each, without noise."""
+        """The float64 covariance of f(a) and f(b) under each draw, without noise."""
         scaled = distances(a.double(), b.double()) / self.lengthscale[..., None, None]  # (*draws, rows, columns)
         return KERNELS[kernel](scaled) * self.outputscale[..., None, None]
 
     def noisy_covariance(
         self, kernel: str, x: Float[Tensor, "*#draws points features"]
     ) -> Float[Tensor, "*draws points points"]:
-        """The float64 covariance of y(x) under each, noise included."""
+        """The float64 covariance of y(x) under each draw, noise included."""
         covariance = self.covariance(kernel, x, x)
         covariance.diagonal(dim1=-2, dim2=-1).add_(self.noise[..., None])
         return covariance

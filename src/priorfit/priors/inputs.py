@@ -135,13 +135,13 @@ class RescaledInputs(Inputs):
 
 
 def choices(weights: Sequence[float] | None, count: int, batch_size: int) -> Int[Tensor, " batch"]:
-    """For each dataset, which of ``count`` things it gets."""
+    """For each dataset, the index of one of ``count`` options."""
     share = torch.ones(count) if weights is None else torch.tensor(weights, dtype=torch.float64)
     return torch.multinomial(share, batch_size, replacement=True)
 
 
 def check_weights(weights: Sequence[float] | None, count: int) -> None:
-    """Refuse weights that do not fit ``count`` things."""
+    """Refuse weights that do not fit ``count`` options."""
     if count < 1:
         raise InputError("a mixture needs at least one part; got none.")
     if weights is None:

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, UInt8
 from torch import Tensor
 
 FAR = 1e5
-"""More than any coordinate."""
+"""A number that exceeds every coordinate of an image."""
 
 
 class Segments(NamedTuple):
@@ -59,7 +59,7 @@ def lines_drawn(
 def _filled(
     first: Float[Tensor, "lines rows images"], last: Float[Tensor, "lines rows images"], size: int
 ) -> UInt8[Tensor, "images {size} {size}"]:
-    """The spans, looked up in a table of all that there are: much faster than comparing each column."""
+    """Fill the spans from a table of all possible ones, which is much faster than comparing each column."""
     columns = torch.arange(size, device=first.device)
     ends = torch.arange(-1, size, device=first.device)
     covered = (columns > ends[:, None, None]) & (columns <= ends[:, None])  # (before, last, columns)
@@ -72,7 +72,7 @@ def _filled(
 
 
 def _thin_spans(lines: Segments, rows: Float[Tensor, "rows 1"]) -> Spans:
-    """Lines of one pixel (Bresenham's): one column a row if it is steep, a run of columns if it is flat."""
+    """Spans of lines of one pixel (Bresenham's): one column a row if it is steep, a run of columns if it is flat."""
     x, y, across, down = lines
     step = (rows - y) * torch.where(down < 0, -1, 1)  # how many rows after the start
     run = across.abs() / down.abs().clamp(min=1e-3)  # columns a row
@@ -85,7 +85,7 @@ def _thin_spans(lines: Segments, rows: Float[Tensor, "rows 1"]) -> Spans:
 
 
 def _wide_spans(lines: Segments, width: Float[Tensor, " images"], rows: Float[Tensor, "rows 1"]) -> Spans:
-    """Wider lines, as quadrilaterals."""
+    """Spans of wider lines, which are drawn as quadrilaterals."""
     x, y, across, down = _edges(lines, width)  # (4, lines, 1, images) each
     crossing = x + (rows - y) * torch.where(down == 0, 0, across / down)  # (4, lines, rows, images)
     top, bottom = torch.minimum(y, y + down), torch.maximum(y, y + down)
@@ -95,7 +95,7 @@ def _wide_spans(lines: Segments, width: Float[Tensor, " images"], rows: Float[Te
 
 
 def _edges(lines: Segments, width: Float[Tensor, " images"]) -> Segments:
-    """Between corners on the grid; an even width has its extra pixel on one side."""
+    """The edges between corners on the grid; an even width has its extra pixel on one side."""
     x, y, across, down = lines
     length = torch.hypot(across, down).clamp(min=1)
     less, more = ((width - 1) / 2).floor() / length, ((width - 1) / 2).ceil() / length  # (lines, 1, images)
@@ -106,5 +106,5 @@ def _edges(lines: Segments, width: Float[Tensor, " images"]) -> Segments:
 
 
 def _rounded(values: Float[Tensor, "lines 1 images"]) -> Float[Tensor, "lines 1 images"]:
-    """To the nearest whole number, halves towards 0."""
+    """Round to the nearest whole number, halves towards 0."""
     return values.sign() * (values.abs() - 0.5).ceil()

@@ -105,7 +105,7 @@ class Mixture(Prior):
 
     def _joined(self, parts: list[Datasets], rows: list[Int[Tensor, " _"]]) -> Datasets:
         x, y = torch.cat([part.x for part in parts]), torch.cat([part.y for part in parts])
-        order = torch.cat(rows).argsort().to(x.device)  # where in the parts each dataset of the batch is
+        order = torch.cat(rows).argsort().to(x.device)  # the position of each dataset in the joined parts
         conditional = JoinedConditional(tuple(parts), order, self.outcome) if self.offers_expected else None
         return Datasets(x[order], y[order], conditional)
 

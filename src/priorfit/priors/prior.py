@@ -21,7 +21,7 @@ class Prior(ABC):
     """How many columns `sample` draws."""
 
     inputs: Inputs
-    """Where the inputs lie."""
+    """The distribution of the inputs."""
 
     outcome: Outcome
     """``Real()`` or ``Classes(count)``; it decides head and encoder of y."""
@@ -36,7 +36,7 @@ class Prior(ABC):
     def uses_whole_dataset(self) -> bool:
         """Whether its targets use all points of their dataset, as counts or a cut at the dataset's own median do.
 
-        Some targets then tell of the others. `check_prior` calls this a fault unless it is declared here.
+        Some targets then determine others. `check_prior` calls this a fault unless it is declared here.
         """
         return False
 

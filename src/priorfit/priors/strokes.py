@@ -16,7 +16,7 @@ from priorfit.priors.inputs import UniformInputs
 from priorfit.priors.line_drawing import lines_drawn
 
 DIRECTIONS_TRIED = 3
-"""So many directions are tried for a stroke before another place and length."""
+"""Directions that are tried for a stroke before a new start and length are drawn."""
 
 
 class Characters(NamedTuple):
@@ -53,7 +53,7 @@ class Strokes(ClassConditional):
     max_end_offset: float = 2 / 28
     ink: tuple[float, float] = (200 / 255, 254 / 255)
     blur: float = 0.2
-    """Standard deviation in pixels."""
+    """Standard deviation of the Gaussian blur, in pixels."""
 
     num_features: int = field(init=False, repr=False)
     outcome: Outcome = field(init=False, repr=False)
@@ -108,7 +108,7 @@ class Strokes(ClassConditional):
         return Characters(start.unflatten(0, shape), along.unflatten(0, shape), torch.arange(shape[2]) < count)
 
     def _strokes(self, count: int) -> tuple[Float[Tensor, "count 2"], Float[Tensor, "count 2"]]:
-        """Starts, and ways to ends within the image; those that do not fit are drawn again."""
+        """Starts and displacements of strokes that end within the image, by rejection sampling."""
         start, along = torch.empty(count, 2), torch.empty(count, 2)
         missing = torch.arange(count)
         while len(missing) > 0:
@@ -149,6 +149,6 @@ def _whole(bounds: tuple[int, int], shape: tuple[int, ...]) -> Float[Tensor, "..
 
 
 def _second_differences(size: int) -> Float[Tensor, "size size"]:
-    """Its exponential spreads ink as a Gaussian does, for any width, and none is lost at the border."""
+    """The matrix of second differences; its exponential is a Gaussian blur that loses no ink at the border."""
     neighbours = torch.ones(size - 1).diag(1) + torch.ones(size - 1).diag(-1)
     return neighbours - neighbours.sum(-1).diag()

@@ -1,4 +1,4 @@
-"""Images moved by whole pixels, each by its own way."""
+"""Images moved by whole pixels, each by its own offset."""
 
 import torch
 from jaxtyping import Bool, Int, Num
@@ -17,14 +17,14 @@ def margins(images: Num[Tensor, "images height width"]) -> Int[Tensor, "images 4
 
 
 def _first(inked: Bool[Tensor, "images length"]) -> Int[Tensor, " images"]:
-    """The first place that is inked."""
+    """The index of the first row or column with ink."""
     return inked.int().argmax(-1)
 
 
 def translated(
     images: Num[Tensor, "images height width"], room: Int[Tensor, "images 4"]
 ) -> Num[Tensor, "images height width"]:
-    """Each image moved by a random way: up to ``room`` pixels up, down, left and right, uniform, without losing ink.
+    """Each image moved by a random offset: up to ``room`` pixels up, down, left and right, uniform, without losing ink.
 
     The room is within the `margins`, so that what leaves on one side and comes back on the other is no ink.
     """
@@ -38,5 +38,5 @@ def translated(
 
 def _between(low: Int[Tensor, "images 1"], high: Int[Tensor, "images 1"]) -> Int[Tensor, "images 1"]:
     """Whole numbers, uniform, both bounds included."""
-    share = torch.rand(low.shape, dtype=torch.float64)  # of at most 1 - 2^-53: it never reaches high + 1
+    share = torch.rand(low.shape, dtype=torch.float64)  # at most 1 - 2^-53, so that high + 1 is never reached
     return low + (share * (high - low + 1)).floor().long()

@@ -218,7 +218,7 @@ class WeightedFeatures(Wrapper):
 
 
 def _settle(wrapper: Wrapper, **own: object) -> None:
-    """Say what the inner prior says, or the mixture that the wrapper amounts to, but for the wrapper's own."""
+    """Take the fields of the inner prior, or of the mixture that the wrapper amounts to, except for ``own``."""
     inner = wrapper.prior.mixture if isinstance(wrapper.prior, Wrapper) else wrapper.prior
     mixture = None
     if isinstance(inner, Mixture) and inner.has_own_inputs:

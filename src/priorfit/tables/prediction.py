@@ -1,4 +1,4 @@
-"""The rows of a table that are asked about, answered by the estimators."""
+"""Predictions for the rows of a table without a target, by the estimators."""
 
 import json
 import math
@@ -31,7 +31,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Excess:
-    """What is done with more rows or columns than a model takes; see the estimators."""
+    """The options for more rows or columns than a model takes; see the estimators."""
 
     rows: TooManyRows = "error"
     columns: TooManyColumns = "error"
@@ -40,7 +40,7 @@ class Excess:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a model was asked, in the user's units, and what it says; ``labels`` are the names of its classes."""
+    """The queries and their posterior predictive, in the user's units; ``labels`` are the names of the classes."""
 
     context_x: Float64[Tensor, "context columns"]
     context_y: Float64[Tensor, " context"]
@@ -49,9 +49,9 @@ class Answer:
     labels: Shaped[np.ndarray, " classes"] | None = None
 
     def columns(self, levels: Sequence[float] = QUANTILES) -> dict[str, list[Any]]:
-        """What is said of each query.
+        """The columns of the answer for each query.
 
-        That is mean, stddev and quantiles of a real target; the most probable class and all probabilities of classes.
+        Real targets have mean, stddev and quantiles; classes have the most probable one and all probabilities.
         """
         if self.labels is None:
             quantiles = {f"q{level}": self.ppd.icdf(self.ppd.mean.new_tensor(level)) for level in levels}
@@ -64,9 +64,9 @@ class Answer:
 
 
 def answered(model: Model, question: Question, name: str, excess: Excess | None = None) -> Answer:
-    """What a model says of the rows of a table without a target: the answer of `PFNRegressor` or `PFNClassifier`.
+    """Predict the rows of a table without a target, by `PFNRegressor` or `PFNClassifier`.
 
-    Without context it is the prior's. ``name`` is what errors call the table.
+    Without context rows the answer is that of the prior. ``name`` is what errors call the table.
     """
     x = question.queries.to_numpy(dtype=float)
     if not len(question.context):
@@ -91,7 +91,7 @@ def answered(model: Model, question: Question, name: str, excess: Excess | None 
 
 
 def prior_answer(model: Model, x: Float64[Tensor, "query columns"]) -> Answer:
-    """What a model says before it has seen any row."""
+    """The prior predictive of a model, given no row."""
     none_x, none_y = x.new_zeros(0, x.shape[1]), x.new_zeros(0)
     with torch.no_grad():
         ppd = model.condition(none_x, none_y).predict(x)
@@ -107,7 +107,7 @@ def labels_in(cells: "pd.Series") -> "pd.Series":
 
 
 def answer_rows(question: Question, answer: Answer, levels: Sequence[float] = QUANTILES) -> list[Row]:
-    """For each row to predict its number, its features, and what the model says of its target."""
+    """For each predicted row its number in the file, its features, and the prediction of its target."""
     columns = answer.columns(checked_levels(levels))
     for column in ("row", *columns):
         if column in question.queries.columns:
@@ -122,7 +122,7 @@ def answer_rows(question: Question, answer: Answer, levels: Sequence[float] = QU
 
 
 def checked_levels(levels: Sequence[float]) -> tuple[float, ...]:
-    """Refuse levels that are no probabilities, and those where quantiles may be infinite."""
+    """Refuse levels outside of (0, 1), where quantiles may be infinite."""
     for level in levels:
         if not 0 < level < 1:
             raise InputError(f"a quantile must lie above 0 and below 1; got {level:g}. Write 95 % as 0.95.")
@@ -136,7 +136,7 @@ def shortest(column: Num[Tensor, " query"]) -> list[float]:
 
 
 def check_finite(rows: Sequence[Row]) -> None:
-    """Refuse to hand out what is no number."""
+    """Refuse an answer that is not finite."""
     cells = ((row["row"], column, value) for row in rows for column, value in row.items())
     for number, column, value in cells:
         if isinstance(value, float) and not math.isfinite(value):

@@ -1,4 +1,4 @@
-"""CSV files as frames: the rows with a target are the context, those without are asked about."""
+"""CSV files as frames: the rows with a target are the context, those without are the queries."""
 
 import csv
 import difflib
@@ -19,7 +19,7 @@ with needs_extra("tables"):
 
 DELIMITERS = ",;\t"
 EMPTY = ("", "NA", "NaN", "nan", "<NA>")
-"""Cells that hold nothing."""
+"""Texts of cells that count as empty."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def read_table(path: str | Path) -> "pd.DataFrame":
                 dtype=str,
                 keep_default_na=False,
                 index_col=False,
-                engine="python",  # the other one fills short rows with empty cells
+                engine="python",  # the C engine pads short rows with empty cells
                 skipinitialspace=True,
             )
     except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
@@ -68,7 +68,7 @@ def read_table(path: str | Path) -> "pd.DataFrame":
 
 
 def cells(line: str, delimiter: str) -> list[str]:
-    """The cells of one line; none where its quotes speak against a delimiter."""
+    """The cells of one line; none where its quotes contradict a delimiter."""
     try:
         return next(csv.reader([line], delimiter=delimiter, skipinitialspace=True, strict=True), [])
     except csv.Error:
@@ -87,7 +87,7 @@ def file_text(file: Path) -> str:
 
 
 def check_header(name: str, header: Sequence[str]) -> None:
-    """Refuse a file without one, a first line of numbers, and columns without a name of their own."""
+    """Refuse a file without a header, a header of numbers, and columns without a unique name."""
     if not header:
         raise InputError(f"{name} is empty; expected a header with the names of the columns, then rows.")
     if any(header) and all(cell == "" or is_number(cell) for cell in header):
@@ -162,7 +162,7 @@ def numbers_in(cells: "pd.Series", name: str, remedy: str) -> "pd.Series":
 
 
 def as_numbers(cells: "pd.Series") -> "pd.Series":
-    """Text as numbers; NaN where it is none."""
+    """Text as numbers; NaN where it is not a number."""
     return pd.Series(pd.to_numeric(cells, errors="coerce"), index=cells.index, name=cells.name)
 
 
@@ -176,5 +176,5 @@ def is_number(cell: str) -> bool:
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
-    """The first few names, divided by commas."""
+    """The first few names, separated by commas."""
     return ", ".join(map(reprlib.repr, names[:most])) + (f", ... ({len(names)} in all)" if len(names) > most else "")

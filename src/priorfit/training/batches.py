@@ -1,4 +1,4 @@
-"""The data of a step: drawn from the seed (seed, step, micro-batch), whoever draws it."""
+"""The data of a step, a function of (seed, step, micro-batch) alone, so that any process may draw it."""
 
 from dataclasses import replace
 
@@ -8,17 +8,17 @@ from priorfit.seeding import seeded
 from priorfit.training.recipe import Recipe
 
 CONTEXT_STREAM, DATA_STREAM, SAMPLE_STREAM, WEIGHT_STREAM, GAP_STREAM, RACE_STREAM = range(6)
-"""The first number after the seed: what a draw is for."""
+"""Streams of random numbers: the first number after the seed says what a draw is for."""
 
 
 def num_points(recipe: Recipe, step: int) -> int:
-    """The N of a step."""
+    """The number of points N of a step."""
     growth = recipe.data.growth
     return recipe.num_points if growth is None else growth.num_points(recipe.num_points, step)
 
 
 def context_size(recipe: Recipe, step: int, micro_batch: int) -> int:
-    """The n of a step, one for all of its micro-batches or one for each."""
+    """The context size n of a step, one for all of its micro-batches or one for each."""
     stream = (step,) if recipe.data.same_n else (step, micro_batch)
     with seeded(recipe.seed, CONTEXT_STREAM, *stream):
         return recipe.data.context_sizes.draw(num_points(recipe, step))

@@ -19,7 +19,7 @@ class ContextSizes(ABC):
         """Unnormalised weights of n = 0 ... ``num_points - 1``."""
 
     def draw(self, num_points: int) -> int:
-        """One n."""
+        """Draw one context size."""
         return int(torch.multinomial(self.weights(num_points), 1))
 
     def range(self, num_points: int) -> tuple[int, int]:
@@ -30,7 +30,7 @@ class ContextSizes(ABC):
 
 @dataclass(frozen=True)
 class UniformSizes(ContextSizes):
-    """Every n from ``smallest`` on equally often.
+    """Uniform over all n from ``smallest`` on.
 
     >>> UniformSizes().range(24)
     (0, 23)
@@ -49,7 +49,7 @@ class UniformSizes(ContextSizes):
 
 @dataclass(frozen=True)
 class PaperSizes(ContextSizes):
-    """Weight 1 / (N - n), as in the paper: with N - n queries each, every n is asked about equally often."""
+    """Weight 1 / (N - n), as in the paper: with N - n queries each, every n has equally many queries in expectation."""
 
     def weights(self, num_points: int) -> Float[Tensor, " num_points"]:
         """See `ContextSizes.weights`."""
@@ -58,7 +58,7 @@ class PaperSizes(ContextSizes):
 
 @dataclass(frozen=True)
 class LogUniformSizes(ContextSizes):
-    """Weight 1 / (n + offset): small and large contexts alike, for a large N."""
+    """Weight 1 / (n + offset): about as many small contexts as large ones, where N is large."""
 
     offset: float = 10.0
 

@@ -16,7 +16,7 @@ from priorfit.network import Model
 
 @dataclass(frozen=True)
 class Processes:
-    """Which of how many processes this is."""
+    """The rank of this process and the number of processes."""
 
     rank: int = 0
     count: int = 1
@@ -28,11 +28,11 @@ class Processes:
         return self.rank == 0
 
     def micro_batches(self, total: int) -> range:
-        """Those of a step's micro-batches that this process draws: j = rank mod count."""
+        """The micro-batches of a step that this process draws: j = rank mod count."""
         return range(self.rank, total, self.count)
 
     def same_everywhere(self, value: int) -> int:
-        """The first process's value, in every process."""
+        """Broadcast the value of the first process to every process."""
         if self.count == 1:
             return value
         box = [value]
@@ -40,7 +40,7 @@ class Processes:
         return box[0]
 
     def any_of(self, is_so: bool) -> bool:
-        """Whether it is so in any process; all must ask together."""
+        """Whether the value is true in any process; all processes must call this together."""
         if self.count == 1:
             return is_so
         answer = torch.tensor(int(is_so), device="cuda" if distributed.get_backend() == "nccl" else "cpu")
@@ -113,11 +113,11 @@ class StepLoss:
         self._count = group.count
 
     def __call__(self, batch: Batch) -> Float[Tensor, ""]:
-        """The share of one micro-batch."""
+        """The part of the loss that one micro-batch contributes."""
         return self._module(batch)
 
     def unsynchronised(self, wait: bool) -> AbstractContextManager[object]:
-        """Around all but the last micro-batch of a process: gradients are exchanged once a step."""
+        """A context for all but the last micro-batch of a process, so that gradients are exchanged once a step."""
         return self._module.no_sync() if wait and self._count > 1 else nullcontext()  # pyright: ignore[reportCallIssue]
 
 

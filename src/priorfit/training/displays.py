@@ -1,4 +1,4 @@
-"""A run on a screen: a live bar on a terminal, plain lines elsewhere. (Imported late: rich takes its time.)"""
+"""A run on a screen: a live bar on a terminal, plain lines elsewhere. (Imported late: rich loads slowly.)"""
 
 import time
 
@@ -8,7 +8,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 from priorfit.training.progress import Display, Reading
 
 LINE_SECONDS = 10.0
-"""How often a plain line is written."""
+"""Seconds between two plain lines."""
 
 
 class PlainLines(Display):
@@ -64,7 +64,7 @@ class LiveBar(Display):
 
 
 def write_line(console: Console, words: str) -> None:
-    """A line as it is: names in it may hold brackets or numbers."""
+    """Write a line without markup, since names in it may contain brackets or numbers."""
     console.print(words, highlight=False, markup=False, soft_wrap=True)
 
 

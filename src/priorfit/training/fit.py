@@ -95,7 +95,7 @@ def prepared(
 
 
 def screen() -> Display:
-    """What shows a run to the person who called `fit`."""
+    """The display of a run for the caller of `fit`."""
     from rich.console import Console
 
     from priorfit.training.displays import display_for

@@ -11,10 +11,10 @@ from priorfit.training.batches import GAP_STREAM
 from priorfit.training.recipe import Recipe
 
 MOST_POINTS = 4096
-"""Of the datasets of one context size together: the exact answer to a large context is costly."""
+"""Most points of all datasets of a context size together, since the exact posterior of a large context is costly."""
 
 FEWEST, MOST = 4, 64
-"""Datasets of a context size."""
+"""Fewest and most datasets of each context size."""
 
 
 class GapMeter:

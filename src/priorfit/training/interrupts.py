@@ -1,4 +1,4 @@
-"""Ctrl-C and a polite kill end a run between two steps, never within one."""
+"""SIGINT and SIGTERM end a run between two steps, never within one."""
 
 import signal
 import threading
@@ -8,7 +8,7 @@ from types import FrameType
 
 
 class StopRequest:
-    """Whether somebody has asked to stop."""
+    """Whether a signal has asked the run to stop."""
 
     def __init__(self) -> None:
         self.is_made = False

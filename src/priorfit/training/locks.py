@@ -9,13 +9,13 @@ from typing import BinaryIO
 from priorfit.errors import TrainingError
 
 LOCK = ".lock"
-"""The file that is locked. It stays behind, which means nothing: the system drops the lock of a process that ends."""
+"""The file that is locked. It remains after a run, but the system releases the lock when the process ends."""
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Keep every other training out of an existing folder while this is open; refuse if one is in it."""
-    with (folder / LOCK).open("a+b") as file:  # closing it gives the lock back
+    """Keep other trainings out of an existing folder while this is open; raise if one is already there."""
+    with (folder / LOCK).open("a+b") as file:  # closing the file releases the lock
         if not is_taken(file):
             raise TrainingError(
                 f"another training is running in {folder}. Wait until it has ended, or name another folder; nothing in "
@@ -25,9 +25,9 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def is_taken(file: BinaryIO) -> bool:
-    """Lock an open file for this process; False where somebody else has it.
+    """Lock an open file for this process; False where another process holds it.
 
-    A file system that knows no locks, as some of networks, is no reason not to train.
+    A file system without locks, as some network file systems are, does not prevent a training.
     """
     if sys.platform == "win32":
         import msvcrt

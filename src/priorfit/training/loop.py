@@ -26,12 +26,12 @@ from priorfit.training.trainer import StepResult, Trainer
 from priorfit.training.workers import batch_source
 
 GAP_READINGS = 20
-"""How often in a run the gap to the exact answer is measured."""
+"""How many times in a run the gap to the exact answer is measured."""
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Where and how a run happens; nothing here changes its result.
+    """The folder, device and workers of a run; nothing here changes its result.
 
     ``folder=None`` keeps everything in memory. ``checkpoint_seconds=0`` saves after every step. ``workers`` is
     how many background processes draw the prior (with one thread each); a script that asks for some needs the usual
@@ -44,7 +44,7 @@ class RunOptions:
     checkpoint_seconds: float = 120.0
     workers: int = 0
     resume_by: str = "resume=True"
-    """How to go on with a run, for the messages: in Python so, on the command line otherwise."""
+    """How a user resumes a run, for messages; Python and the command line spell it differently."""
 
     def __post_init__(self) -> None:
         if self.folder is not None:
@@ -116,13 +116,13 @@ class Run:
 
     @contextmanager
     def data(self) -> Iterator[None]:
-        """While this is open, background workers draw the batches, if the options ask for some."""
+        """Keep the background workers that draw batches, if the options ask for some, while this is open."""
         trainer, mine = self.trainer, self.group.micro_batches(self.recipe.data.micro_batches)
         with batch_source(self.recipe, self.options.workers, trainer.step, mine) as trainer.source:
             yield
 
     def go(self, display: Display, request: StopRequest) -> None:
-        """Take all steps that are left; save before the first, now and then, and when asked to stop."""
+        """Take all steps that are left; save before the first, at intervals, and on a request to stop."""
         trainer = self.trainer
         if trainer.step == 0:
             self._save()  # so that a run killed before its first checkpoint can be resumed too
@@ -200,19 +200,19 @@ class Run:
 
 
 def opening_words(recipe: Recipe) -> str:
-    """The first line of a run, before anything is known of it."""
+    """The first line that a run prints, before its first step."""
     minutes = recipe.budget.minutes
     plan = "" if minutes is None else f" and timing some steps to plan {minutes:g} minutes"
     return f"{recipe.name}: building the network{plan} ..."
 
 
 def origin_of(start: Model) -> dict[str, Any]:
-    """What is kept of the model that a run starts from: its name, its recipe and its own training."""
+    """What the card keeps of the model that a run starts from: its name, recipe and own training."""
     return {"name": start.card.name, "recipe": start.card.recipe, "training": start.card.training}
 
 
 def card_of(recipe: Recipe, trainer: Trainer, seconds: float, origin: dict[str, Any] | None) -> ModelCard:
-    """What the finished model knows about itself; ``origin`` is of the model that the run started from, if any."""
+    """The card of the finished model; ``origin`` describes the model that the run started from, if any."""
     description = recipe.description()
     return ModelCard(
         name=recipe.name,

@@ -1,4 +1,4 @@
-"""Does a recipe fit into the memory of this machine? Asked before anything is allocated."""
+"""Whether a recipe fits into the memory of this machine, checked before anything is allocated."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -15,10 +15,10 @@ from priorfit.training.recipe import Recipe
 Built = TypeVar("Built")
 
 CGROUP = Path("/sys/fs/cgroup/memory.max")
-"""Where a container's limit is written."""
+"""The file in which Linux states the memory limit of a container."""
 
 COPIES = 4
-"""Of each weight during training: itself, its gradient, and two moments of Adam."""
+"""Tensors of the size of the weights during training: weights, gradients, and two moments of Adam."""
 
 NUMBER_BYTES = 4
 MOST_TENSORS = 10_000
@@ -40,7 +40,7 @@ def memory() -> float:
 
 
 def batch_bytes(recipe: Recipe) -> int:
-    """What the tokens of a micro-batch take at least on their way forth and back, whatever the network does to them."""
+    """A lower bound of the memory of a micro-batch: its tokens in the forward and the backward pass."""
     data, network = recipe.data, recipe.network
     points = data.batch_size * (recipe.num_points if data.num_queries is None else data.num_queries)
     return NUMBER_BYTES * points * (recipe.prior.num_features + 2 + network.width * (2 * network.layers + 1))
@@ -58,7 +58,7 @@ def check_batch(recipe: Recipe) -> None:
 
 
 def built_within_memory(build: Callable[[], Built]) -> Built:
-    """What ``build`` makes, a network, unless its weights cannot be trained here; nothing large is allocated then."""
+    """Build a network, or refuse before allocating it where its weights cannot be trained on this machine."""
     try:
         with Allowance(memory() / NUMBER_BYTES / COPIES, MOST_TENSORS):
             return build()
@@ -71,7 +71,7 @@ def built_within_memory(build: Callable[[], Built]) -> Built:
 
 @contextmanager
 def readable_memory_errors() -> Iterator[None]:
-    """What torch says where memory runs out, as an error of ours that says what to lower."""
+    """Turn torch's errors of exhausted memory into a `TrainingError` that says what to lower."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:

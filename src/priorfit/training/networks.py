@@ -36,7 +36,7 @@ def start_network(recipe: Recipe, start: Model | None) -> Model:
 
 
 def problem_of(recipe: Recipe, sample: Num[Tensor, "datasets points"]) -> Problem:
-    """What a recipe trains a network for; ``sample`` holds targets of the prior."""
+    """The `Problem` that a recipe trains a network for; ``sample`` holds targets of the prior."""
     prior, outcome = recipe.prior, recipe.prior.outcome
     description = describe(prior)
     return Problem(
@@ -52,7 +52,7 @@ def problem_of(recipe: Recipe, sample: Num[Tensor, "datasets points"]) -> Proble
 
 
 def rarest_share(sample: Num[Tensor, "datasets points"], count: int) -> float:
-    """The share of the rarest class, in one dataset of a hundred: fewer are hardly seen in training."""
+    """The 1 % quantile over datasets of the share of the rarest class; training hardly shows smaller shares."""
     shares = torch.stack([(sample == label).double().mean(1) for label in range(count)])
     return float(shares.amin(0).quantile(0.01))
 

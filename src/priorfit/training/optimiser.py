@@ -116,7 +116,7 @@ class Optimisers:
         self._base_rates = {name: member.param_groups[0]["lr"] for name, member in self.members.items()}
 
     def step(self, factor: float) -> float | None:
-        """Clip, then update at ``factor`` times the learning rate; the gradient's norm, None if it is not finite."""
+        """Clip and update at ``factor`` times the learning rate; return the gradient's norm, None if not finite."""
         norm = float(nn.utils.clip_grad_norm_(self.parameters, self.clip))
         if not torch.isfinite(torch.tensor(norm)):
             return None
@@ -126,7 +126,7 @@ class Optimisers:
         return norm
 
     def zero_grad(self) -> None:
-        """Forget the gradients."""
+        """Set the gradients to None."""
         for member in self.members.values():
             member.zero_grad()
 
@@ -140,7 +140,7 @@ class Optimisers:
         }
 
     def load_tensors(self, tensors: dict[str, Tensor]) -> None:
-        """Go on from a state that `tensors` gave."""
+        """Restore a state that `tensors` returned."""
         states: dict[str, dict[int, dict[str, Any]]] = {name: {} for name in self.members}
         for full_name, value in tensors.items():
             name, index, key = full_name.split(".")

@@ -14,16 +14,16 @@ TIMED_STEPS = 24
 """Steps whose time turns a budget in minutes into a number of steps."""
 
 PLANNED_SHARE = 0.95
-"""Of a budget in minutes: a machine slows down during a run more often than it speeds up."""
+"""Share of a budget in minutes that is planned, since machines slow down during a run more often than they speed up."""
 
 LOOKS = 20
-"""In a run, how often the clock is looked at; from its half on the plan stands, since the learning rate falls."""
+"""How many times a run checks its plan; after half of the steps it is fixed, since the learning rate then falls."""
 
 RECENT_STEPS = 100
-"""Steps by whose time the rest is planned."""
+"""The remaining steps are planned from the time of this many recent ones."""
 
 SMALLEST_CHANGE = 0.05
-"""Of the number of steps: a plan that is off by less is kept."""
+"""A plan is kept while it is off by less than this share of the steps."""
 
 
 def planned_steps(recipe: Recipe, network: Model, group: Processes) -> int:
@@ -52,7 +52,7 @@ def seconds_per_step(recipe: Recipe, network: Model) -> float:
 
 
 class Clockwork:
-    """Plans a run of a budget in minutes again where its steps take longer, or shorter, than those that were timed."""
+    """Revises the number of steps of a budget in minutes where steps take longer or shorter than those timed first."""
 
     def __init__(self, budget: Budget, group: Processes) -> None:
         self._seconds = None if budget.minutes is None else 60 * PLANNED_SHARE * budget.minutes
@@ -60,7 +60,7 @@ class Clockwork:
         self._ends: deque[float] = deque(maxlen=RECENT_STEPS + 1)
 
     def steps(self, step: int, steps: int, seconds: float) -> int:
-        """The number of steps of a run that has taken ``step`` of ``steps`` in ``seconds``; asked after each."""
+        """The number of steps of a run that has taken ``step`` of ``steps`` in ``seconds``; called after each step."""
         self._ends.append(seconds)
         is_look = step < steps / 2 and step % max(1, steps // LOOKS) == 0
         if self._seconds is None or not is_look or len(self._ends) < 2:

@@ -1,4 +1,4 @@
-"""What a run tells of itself after each step, and who takes it in."""
+"""The readings of a run after each step, and the displays that show them."""
 
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, replace
@@ -36,12 +36,12 @@ class Display(ABC):
     """Shows readings; used as a context."""
 
     def announce(self, words: str) -> None:
-        """Say what goes on before the first reading; by default nothing is said."""
+        """Show a line before the first reading; by default nothing is shown."""
         return
 
     @abstractmethod
     def show(self, reading: Reading) -> None:
-        """Take in a reading; whether anything is drawn is the display's affair."""
+        """Receive a reading; a display may skip some."""
 
     def __enter__(self) -> "Display":
         return self
@@ -61,7 +61,7 @@ class Silent(Display):
 
 
 class Staged(Display):
-    """Shows the readings of one stage, which say so, on another display that is open."""
+    """Shows the readings of one stage, labelled as such, on another display that is open."""
 
     def __init__(self, display: Display, stage: str) -> None:
         self._display, self._stage = display, stage

@@ -20,24 +20,24 @@ from priorfit.training.context_sizes import ContextSizes, Growth, LogUniformSize
 from priorfit.training.optimiser import OptimiserSettings
 
 MOST_POINTS = 2**24
-"""Of a dataset: torch draws a context size from no more."""
+"""Most points of a dataset: `torch.multinomial`, which draws context sizes, takes no more weights."""
 
 MOST_LETTERS = 100
-"""Of a recipe's name, so that its folder can be made anywhere."""
+"""Most letters of a recipe's name, so that its folder can be made on any file system."""
 
 WINDOWS_DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{port}{i}" for port in ("COM", "LPT") for i in range(1, 10))}
-"""Names that no file can have there."""
+"""Names that no file can have on Windows."""
 
 
 BUDGETS = {"steps", "datasets", "minutes"}
-"""Of which a budget has one: a stage's budget takes the place of the recipe's, it does not add to it."""
+"""The units of a budget, which has one of them; a stage's budget replaces the recipe's as a whole."""
 
 
 @dataclass(frozen=True)
 class Budget:
     """How long to train: exactly one of steps, datasets and minutes.
 
-    ``stop`` ends a run of so many steps at an earlier one, while its learning rate follows the schedule of all.
+    ``stop`` ends a run at an earlier step, while its learning rate follows the schedule of all steps.
     """
 
     steps: int | None = None
@@ -59,10 +59,10 @@ class Budget:
 
 @dataclass(frozen=True)
 class DataSettings:
-    """What a training step draws: ``micro_batches`` times ``batch_size`` datasets with one n for all.
+    """The data of a training step: ``micro_batches`` times ``batch_size`` datasets with one n for all.
 
-    ``num_queries=None`` asks about all N - n points that are not revealed, as in the paper; a number is drawn
-    on top of n, whatever n is. ``targets="expected"`` takes the expectation over y where the prior knows it.
+    ``num_queries=None`` predicts all N - n points outside of the context, as in the paper; a number of queries
+    is drawn in addition to n. ``targets="expected"`` takes the expectation over y where the prior knows it.
     ``same_n=False`` draws an n for each micro-batch. ``growth`` lets N grow during the first steps.
     """
 
@@ -82,7 +82,7 @@ class DataSettings:
 
 @dataclass(frozen=True)
 class Stage:
-    """What a stage of a training has of its own; None: what the recipe says."""
+    """The settings in which a stage differs from its recipe; None takes the recipe's."""
 
     budget: Budget | None = None
     num_points: int | None = None
@@ -95,7 +95,7 @@ class Stage:
 class Recipe:
     """Everything that decides a training. The same recipe and seed give the same weights on the same machine.
 
-    With ``stages`` it is done in so many runs, the first from random weights, each next from those of the one before.
+    With ``stages`` the training is a sequence of runs: the first from random weights, each other from the one before.
     They share prior and network; the recipe's own values are those that a stage does not change.
     """
 
@@ -198,7 +198,7 @@ def recipe_from(description: dict[str, Any]) -> Recipe:
 
 
 def overlaid(old: Any, new: Any) -> Any:
-    """A value of a stage over that of its recipe: tables of one type field by field, all else as a whole.
+    """A value of a stage laid over that of its recipe: tables of one type by field, all else as a whole.
 
     >>> overlaid({"batch_size": 4, "targets": "expected"}, {"batch_size": 12})
     {'batch_size': 12, 'targets': 'expected'}

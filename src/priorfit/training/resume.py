@@ -1,4 +1,4 @@
-"""A run on disk: its newest checkpoint, its metrics, and the way back in."""
+"""A run on disk: its newest checkpoint, its metrics, and how it is resumed."""
 
 import json
 import re
@@ -14,15 +14,15 @@ from priorfit.fields import check_fields
 from priorfit.training.locks import LOCK
 
 PARTS = re.compile(r"checkpoint|metrics\.jsonl|model|stage-\d+")
-"""What the folder of a run holds."""
+"""Names of the files and folders of a run."""
 
 OURS = re.compile(rf"{PARTS.pattern}|{re.escape(LOCK)}|\..*\.priorfit-(new|previous)")
-"""What may be in it besides: the lock, and what a save that was killed left behind."""
+"""Names that may stand beside them: the lock, and what a save that was killed left behind."""
 
 
 @dataclass(frozen=True)
 class SavedState:
-    """Everything that a run needs to go on as if it had never stopped."""
+    """The state from which a run resumes to the bit."""
 
     step: int
     steps: int
@@ -88,7 +88,7 @@ class RunFolder:
     def begin(self, resume_by: str) -> None:
         """Start a new run here; a folder that holds another run is refused.
 
-        ``resume_by`` tells how to go on with the run that is there, in the words of whoever started this one.
+        ``resume_by`` says how to resume the run that is there, in Python or on the command line.
         """
         self.make()
         if self.holds_run():
@@ -109,7 +109,7 @@ class RunFolder:
             file.write(json.dumps(row) + "\n")
 
     def drop_metrics_after(self, step: int) -> None:
-        """Forget the metrics of later steps, which a resumed run will repeat."""
+        """Delete the metrics of later steps, which a resumed run will repeat."""
         if self.metrics.exists():
             rows = [line for line in self.metrics.read_text(encoding="utf-8").splitlines() if is_until(line, step)]
             write_atomically(self.metrics, "".join(f"{row}\n" for row in rows))
@@ -119,5 +119,5 @@ def is_until(line: str, step: int) -> bool:
     """Whether a line of metrics is whole and of a step up to this one."""
     try:
         return json.loads(line)["step"] <= step
-    except ValueError:  # the line that a kill cut short
+    except ValueError:  # a line that a kill cut short
         return False

@@ -72,7 +72,7 @@ class Training:
         return folder if folder is None or len(self.stages) == 1 else folder / f"stage-{index + 1}"
 
     def _options(self, index: int) -> RunOptions:
-        """Those of one stage: it goes on from its own checkpoint if there is one, as there must be of the first."""
+        """The options of one stage, which resumes from its own checkpoint if there is one; the first must have one."""
         place = self._place(index)
         if not self.options.resume or index == 0 or place is None:
             return self.options.at(place, self.options.resume)
@@ -80,7 +80,7 @@ class Training:
         return self.options.at(place, resume=bool(is_begun))
 
     def _num_done(self) -> int:
-        """How many stages a training has behind it; all processes agree. The run of a single stage knows by itself."""
+        """How many stages are complete, the same in all processes; a single stage is resumed by its own run."""
         folder = self.options.folder
         if not self.options.resume and folder is not None and self.group.is_first:
             RunFolder(folder).begin(self.options.resume_by)
@@ -110,7 +110,7 @@ class Training:
 
 @contextmanager
 def claimed_folder(options: RunOptions, group: Processes) -> Iterator[None]:
-    """While this is open, the folder of a training, if it has one, is there, and no other training may use it."""
+    """Make the folder of a training, if it has one, and lock it against other trainings while this is open."""
     if options.folder is None or not group.is_first:
         yield
         return
@@ -124,7 +124,7 @@ def claimed_folder(options: RunOptions, group: Processes) -> Iterator[None]:
 
 @contextmanager
 def readable_stop(options: RunOptions) -> Iterator[None]:
-    """Ctrl-C at a moment when no step is under way, or for the second time, says how to go on as well."""
+    """Ctrl-C outside of the steps, or for the second time, also says how to resume."""
     try:
         yield
     except Interrupted:

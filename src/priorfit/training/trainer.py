@@ -18,15 +18,15 @@ from priorfit.training.schedule import learning_rate_factor
 from priorfit.training.workers import Source
 
 PATIENCE = 20
-"""Fruitless steps in a row, after which a run gives up."""
+"""Consecutive steps without a finite loss and gradient after which a run gives up."""
 
 LAST = 5
-"""A run whose last steps, so many or all, were fruitless has failed."""
+"""A run fails if its last steps, this many or all of them, had no finite loss and gradient."""
 
 
 @dataclass(frozen=True)
 class StepResult:
-    """What a step did."""
+    """The loss and learning rate of a step, and whether its update was skipped."""
 
     loss: float
     learning_rate: float
@@ -51,7 +51,7 @@ class Trainer:
         self.step = 0
         self.skipped = 0
         self.fruitless = 0
-        """Steps in a row, up to now, with a loss or a gradient that is not finite."""
+        """Consecutive steps up to now with a loss or gradient that is not finite."""
         self._loss = math.nan
 
     def take_step(self) -> StepResult:
@@ -74,7 +74,7 @@ class Trainer:
             with self.step_loss.unsynchronised(wait=micro_batch != mine[-1]):
                 loss = self.step_loss(batch)
                 loss.backward()
-            total += loss.item() * most / batch.query_y.shape[-1]  # the loss is divided by the same for every n
+            total += loss.item() * most / batch.query_y.shape[-1]  # the loss has the same divisor for every n
         return total
 
     def _on_device(self, batch: Batch) -> Batch:
@@ -107,10 +107,10 @@ class Trainer:
     def _average(self) -> None:
         decay = self.recipe.optimiser.averaging
         if decay:
-            decay = min(decay, (1 + self.step) / (10 + self.step))  # the first weights are soon forgotten
+            decay = min(decay, (1 + self.step) / (10 + self.step))  # so that the first weights have little influence
             torch._foreach_lerp_(list(self.averaged.values()), list(self.network.parameters()), 1 - decay)
 
     def result(self) -> dict[str, Tensor]:
-        """The weights and buffers that the run has come to: averaged where the recipe says so."""
+        """The final weights and buffers, averaged where the recipe says so."""
         state = {name: value.detach().clone() for name, value in self.network.state_dict().items()}
         return state | self.averaged if self.recipe.optimiser.averaging else state

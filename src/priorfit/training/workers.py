@@ -1,4 +1,4 @@
-"""Where the data of a step are drawn: in this process, or ahead of time by others."""
+"""The data of a step, drawn in this process or ahead of time in others."""
 
 import pickle
 import signal
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
 
 Source = Callable[[int, int], Batch]
-"""Given step and micro-batch, the batch."""
+"""From a step and a micro-batch to its batch."""
 
 AHEAD = 2
-"""How many batches each worker is asked for before they are needed."""
+"""How many batches each worker draws before they are needed."""
 
 
 @contextmanager
 def batch_source(recipe: Recipe, workers: int, first_step: int, micro_batches: range) -> Iterator[Source]:
-    """Draws the batches of a run, which asks for them in order; ``workers=0`` draws each when it is asked for.
+    """Draws the batches of a run, which takes them in order; ``workers=0`` draws each when it is needed.
 
     A batch follows from the seed, the step and the micro-batch, so it does not matter who draws it. A prior that
     cannot be sent to another process is drawn in this one.
@@ -63,7 +63,7 @@ def is_sendable(recipe: Recipe) -> bool:
 
 
 class Ahead:
-    """Batches that a pool draws before they are asked for, a few at a time."""
+    """Batches that a pool of workers draws in advance, a few at a time."""
 
     def __init__(self, pool: "ProcessPoolExecutor", depth: int, jobs: Iterator[tuple[int, int]]) -> None:
         self._pool, self._jobs = pool, jobs
@@ -76,23 +76,23 @@ class Ahead:
         self._drawn.append((job, self._pool.submit(draw_job, *job)))
 
     def __call__(self, step: int, micro_batch: int) -> Batch:
-        """The next batch, which must be the one that is asked for."""
+        """The next batch; batches must be requested in order."""
         job, batch = self._drawn.popleft()
         assert job == (step, micro_batch), f"expected {job}, was asked for {(step, micro_batch)}"
         self._ask()
         return batch.result()
 
 
-_recipes: list[Recipe] = []  # of a worker: the one that it draws from
+_recipes: list[Recipe] = []  # in a worker: the recipe that it draws from
 
 
 def prepare_worker(recipe: Recipe) -> None:
-    """Runs first in each worker: it leaves the cores to the training, and Ctrl-C to the process that asked."""
+    """Initialise a worker: it uses one thread, and leaves Ctrl-C to the process that started it."""
     torch.set_num_threads(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _recipes[:] = [recipe]
 
 
 def draw_job(step: int, micro_batch: int) -> Batch:
-    """Runs in a worker."""
+    """Draw a batch in a worker."""
     return draw_batch(_recipes[0], step, micro_batch)

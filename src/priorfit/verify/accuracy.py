@@ -1,4 +1,4 @@
-"""How far is the model from the truth, and does it learn from its context?"""
+"""The gap to the exact posterior, and whether a larger context helps."""
 
 from collections.abc import Iterable
 
@@ -30,7 +30,7 @@ def _gap_check(some: Examined, reference: Predictor) -> Check:
 
 
 def learning_check(first: Examined, last: Examined) -> Check:
-    """Does a larger context help?"""
+    """Check that a larger context lowers the NLL."""
     before, after = first.nll, last.nll
     words = f"The NLL goes from {before} at n = {first.num_context} to {after} at n = {last.num_context}: " + (
         "more data help." if after.mean < before.mean else "more data do not help."

@@ -1,4 +1,4 @@
-"""Do stated probabilities come true?"""
+"""Checks of calibration: PIT values, credible intervals and confidence."""
 
 import math
 
@@ -15,7 +15,7 @@ from priorfit.verify.tasks import Examined
 
 LEVELS = (0.5, 0.95)
 SURE = 2.81
-"""Standard errors that a right model passes but once in 200 times."""
+"""Standard errors that a calibrated model exceeds once in 200 times."""
 
 GOOD, DOUBTFUL = 0.02, 0.08
 """How far a share may be off beyond chance, in units of sqrt(level (1 - level)): 1 and 4 % at the level 50 %, 0.4 and
@@ -23,11 +23,11 @@ GOOD, DOUBTFUL = 0.02, 0.08
 
 
 def pit_check(some: Examined, seed: int) -> Check:
-    """Is the probability integral transform uniform? By Kolmogorov's distance to the uniform distribution."""
-    with seeded(seed):  # for classes, the transform is drawn
+    """Check that PIT values are uniform, by Kolmogorov's distance to the uniform distribution."""
+    with seeded(seed):  # PIT values of classes are random
         values = pit(some.ppd, some.tasks.query_y).flatten().double()
     distance = kolmogorov_distance(values)
-    chance = 1.73 / math.sqrt(len(values))  # what a right model exceeds once in 200 times
+    chance = 1.73 / math.sqrt(len(values))  # a calibrated model exceeds it once in 200 times
     verdict = graded(distance, good=max(chance, 0.03), doubtful=max(chance, 0.08))
     words = (
         f"The quantiles at which the targets came are uniform to within {distance:.3f} "
@@ -39,7 +39,7 @@ def pit_check(some: Examined, seed: int) -> Check:
 
 
 def _fault(values: Float[Tensor, " values"]) -> str:
-    """What is wrong where quantiles are not uniform: whichever of location and spread lies further off."""
+    """The fault where PIT values are not uniform: location or spread, whichever is further off."""
     shift = float(values.mean() - 0.5) * math.sqrt(12)  # in standard deviations of the uniform distribution
     spread = float(values.std()) * math.sqrt(12) - 1
     if abs(shift) > abs(spread):
@@ -59,7 +59,7 @@ def kolmogorov_distance(values: Float[Tensor, " values"]) -> float:
 
 
 def calibration_check(some: Examined, outcome: Outcome, seed: int) -> Check:
-    """Intervals of reals, confidence of classes."""
+    """Check the coverage of intervals for reals, and the confidence for classes."""
     return _confidence_check(some) if isinstance(outcome, Classes) else _coverage_check(some, seed)
 
 
@@ -85,7 +85,7 @@ def _coverage_check(some: Examined, seed: int) -> Check:
 def _confidence_check(some: Examined) -> Check:
     error = float(expected_calibration_error(some.ppd, some.tasks.query_y))
     count = some.tasks.query_y.numel()
-    chance = math.sqrt(15 / count) / 2  # fifteen bins, whose absolute errors add up even in a right model
+    chance = math.sqrt(15 / count) / 2  # fifteen bins, whose absolute errors add up even in a calibrated model
     words = (
         f"Over {count:,} labels, confidence and accuracy differ by {error:.1%} on average over bins "
         f"(chance alone gives up to about {chance:.1%})."

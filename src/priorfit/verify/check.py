@@ -1,4 +1,4 @@
-"""One line of a report: what was asked, what was found, and what to make of it."""
+"""One line of a report: the question, the finding, and the verdict."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ WORST_FIRST: tuple[Verdict, ...] = ("bad", "doubtful", "good", "not checked")
 class Check:
     """A question about a model and its answer in plain words, of which the last sentence says what to do.
 
-    ``numbers`` hold what the words were made of.
+    ``numbers`` holds the numbers behind the words.
     """
 
     question: str
@@ -37,7 +37,7 @@ def graded(value: float, good: float, doubtful: float) -> Verdict:
 
 
 def advised(words: str, verdict: Verdict, advice: str) -> str:
-    """The words with what to do at their end.
+    """The words, followed by what to do.
 
     >>> advised("The gap is 0.", "good", advice="Train longer.")
     'The gap is 0. Nothing needs to be done.'

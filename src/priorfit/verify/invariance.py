@@ -1,4 +1,4 @@
-"""What must not matter: the order of the context, the other datasets of the batch, the other queries."""
+"""Checks of invariance: to the order of the context, the rest of the batch, and the other queries."""
 
 import torch
 from jaxtyping import Float
@@ -13,7 +13,7 @@ NUM_DATASETS = 16
 
 
 def order_check(model: Predictor, some: Examined, seed: int) -> Check:
-    """Does a shuffled context get the same answer?"""
+    """Check that a shuffled context gives the same prediction."""
     tasks = some.tasks
     with seeded(seed):
         order = torch.randperm(some.num_context)
@@ -26,7 +26,7 @@ def order_check(model: Predictor, some: Examined, seed: int) -> Check:
 
 
 def batch_check(model: Predictor, some: Examined) -> Check:
-    """Is a dataset answered alone as it is in a batch?"""
+    """Check that a dataset has the same prediction alone and in a batch."""
     count = min(NUM_DATASETS, len(some.tasks.query_y))
     alone = [_log_density(model, some, slice(i, i + 1)) for i in range(count)]
     return _compared(
@@ -38,7 +38,7 @@ def batch_check(model: Predictor, some: Examined) -> Check:
 
 
 def queries_check(model: Predictor, some: Examined) -> Check:
-    """Is a query answered alone as it is among others?"""
+    """Check that a query has the same prediction alone and among others."""
     tasks = some.tasks
     count = min(NUM_DATASETS, len(tasks.query_y))
     others = tasks.query_x[:count, 0].expand(count, count, -1)  # (datasets, query, features)

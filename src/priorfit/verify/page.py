@@ -14,7 +14,7 @@ from priorfit.verify.tasks import Examined
 COLOURS = {"good": "#009E73", "doubtful": "#E69F00", "bad": "#D55E00", "not checked": "#777777"}
 
 SIZE = (4.6, 3.4)
-"""Of a picture, in inches."""
+"""Width and height of a picture, in inches."""
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>

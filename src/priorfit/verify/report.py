@@ -28,7 +28,7 @@ DEFAULT_RANGE = (0, 50)
 
 @dataclass(frozen=True)
 class Report:
-    """What was found about a model, line by line."""
+    """The checks of a model, line by line."""
 
     name: str
     prior: str
@@ -37,7 +37,7 @@ class Report:
     seed: int
     checks: tuple[Check, ...]
     examined: Mapping[int, Examined]
-    """What the model was asked and said, by context size; for pictures."""
+    """The datasets and predictions of each context size, for pictures."""
 
     @property
     def verdict(self) -> Verdict:
@@ -72,14 +72,14 @@ def verify(
     num_datasets: int = 2000,
     seed: int = 0,
 ) -> Report:
-    """Examine a model on datasets of its prior: calibration, distance to the truth, what must not matter.
+    """Examine a model on datasets of its prior: calibration, gap to the exact posterior, invariance.
 
     Args:
         model: A `PFN` or any other predictor, the name of a released model, or the folder of a saved one.
-        prior: What the model answers for; by default the one on its card.
-        context_sizes: Which n; by default five over the range that the model was trained for.
-        num_datasets: For each n, with one query each.
-        seed: Of the datasets.
+        prior: The prior of the model; by default the one on its card.
+        context_sizes: The context sizes n; by default five over the range that the model was trained for.
+        num_datasets: Datasets of each n, with one query each.
+        seed: The seed of the datasets.
 
     >>> import priorfit as pf
     >>> gp = pf.GaussianProcess(lengthscale=0.6)
@@ -93,7 +93,7 @@ def verify(
         raise InputError(
             f"verify needs context sizes of at least 0 and 2 datasets or more; got {sizes}, {num_datasets}."
         )
-    model = model.in_model_units() if isinstance(model, Model) else model  # draws of the prior have no others
+    model = model.in_model_units() if isinstance(model, Model) else model  # draws of the prior are in these units
     asked = {size: examined(model, prior, size, num_datasets, seed) for size in sizes}
     checks = [range_check(model, sizes), inputs_check(model, prior)]
     for some in asked.values():
@@ -110,7 +110,7 @@ def verify(
 
 
 def predictor(model: Predictor | str | Path) -> Predictor:
-    """What is to be examined; a name or a folder is loaded."""
+    """The predictor to examine; a name or a folder is loaded."""
     if isinstance(model, str | Path):
         return load(model)
     if not isinstance(model, Predictor):
@@ -140,7 +140,7 @@ def trained_range(model: Predictor) -> tuple[int, int]:
 
 
 def range_check(model: Predictor, sizes: Sequence[int]) -> Check:
-    """Was the model trained for these sizes?"""
+    """Check that the model was trained for these context sizes."""
     question = "trained range"
     trained = model.card.trained_context if isinstance(model, Model) else None
     if trained is None:
@@ -156,7 +156,7 @@ def range_check(model: Predictor, sizes: Sequence[int]) -> Check:
 
 
 def inputs_check(model: Predictor, prior: Prior) -> Check:
-    """Was the model trained for inputs of this range?"""
+    """Check that the model was trained for inputs of this range."""
     question = "range of the inputs"
     trained = model.problem.input_range if isinstance(model, Model) else None
     asked = prior.inputs.range

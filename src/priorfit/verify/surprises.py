@@ -1,4 +1,4 @@
-"""Are p-values of `PFNPosterior.surprise` uniform on the prior's own datasets?"""
+"""The check that p-values of `PFNPosterior.surprise` are uniform on the prior's own datasets."""
 
 import math
 
@@ -16,13 +16,13 @@ from priorfit.verify.calibration import kolmogorov_distance
 from priorfit.verify.check import Check, advised, graded
 
 NUM_DATASETS, DRAWS, MOST_POINTS = 25, 39, 8
-"""Few and small: what is checked is the prior's draws, and the network asked about them 300 times."""
+"""Few and small datasets, since each is compared with many draws of the prior."""
 
 
 def surprise_check(model: Predictor, prior: Prior, num_context: int, seed: int) -> Check:
-    """Does the prior's own data surprise no more often than it should?
+    """Check that p-values of the prior's own datasets are uniform.
 
-    Where it does, targets that the prior draws at given inputs are not distributed as those that come with its inputs.
+    Otherwise `targets` and `sample` of the prior draw from different distributions.
     """
     question, points = "surprise on data of the prior", min(max(num_context, 1), MOST_POINTS)
     if not draws_at_inputs(prior):
@@ -49,7 +49,7 @@ def surprise_check(model: Predictor, prior: Prior, num_context: int, seed: int) 
 
 
 def answers_of(model: Predictor) -> Ask:
-    """A predictor's answers."""
+    """The posterior predictive of a predictor for a batch."""
 
     def ask(x: Tensor, y: Tensor, query_x: Tensor) -> Distribution:
         return model.condition(x, y).predict(query_x)

@@ -16,7 +16,7 @@ NUM_SIZES = 5
 
 @dataclass(frozen=True)
 class Examined:
-    """Datasets of one context size, and what the model says of their queries.
+    """Datasets of one context size, and the predictions for their queries.
 
     There is one query a dataset: the queries are then independent, as tests of calibration need them.
     """
@@ -27,7 +27,7 @@ class Examined:
 
     @property
     def nll(self) -> Estimate:
-        """The negative log likelihood of what came."""
+        """The negative log likelihood of the outcomes."""
         return Estimate.over(-self.ppd.log_prob(self.tasks.query_y)[..., 0])
 
 
@@ -42,7 +42,7 @@ def spread_sizes(low: int, high: int) -> tuple[int, ...]:
 
 
 def examined(model: Predictor, prior: Prior, num_context: int, num_datasets: int, seed: int) -> Examined:
-    """Draw datasets and ask the model about them."""
+    """Draw datasets and predict their queries."""
     with seeded(seed, num_context):
         tasks = prior.sample(num_datasets, num_context + 1).split(num_context)
     with torch.no_grad():

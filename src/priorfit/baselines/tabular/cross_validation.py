@@ -18,7 +18,7 @@ with needs_extra("baselines"):
     from sklearn.model_selection import ParameterGrid, StratifiedKFold
 
 NUM_FOLDS = 5
-"""As in the paper."""
+"""Folds of the cross-validation, as in the paper."""
 
 Settings = Mapping[str, Any]
 Labels = Int[np.ndarray, " rows"]
@@ -48,7 +48,7 @@ class Fold:
 
 @dataclass(frozen=True)
 class Search:
-    """What a search found, and how much of the grid it saw.
+    """The result of a search, and how much of the grid it scored.
 
     ``chosen`` is None where the context holds fewer than two classes, so that there was nothing to fit; ``score`` is
     the mean over the folds, None where no setting was scored. ``cut_short`` says that the time was up.

@@ -1,4 +1,4 @@
-"""What a tuned classifier answers with."""
+"""The posterior predictive of a tuned classifier."""
 
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -30,7 +30,7 @@ class Answer(Protocol):
 
 @dataclass(frozen=True)
 class Frequencies:
-    """The same answer for every query, where the context gives a classifier nothing to tell apart."""
+    """The same prediction for every query, where the context holds fewer than two classes."""
 
     shares: Float[np.ndarray, " classes"]
 

@@ -8,7 +8,7 @@ FLOOR = 1e-6
 
 
 def floored(probabilities: Float[np.ndarray, "rows classes"]) -> Float[np.ndarray, "rows classes"]:
-    """Mixed with a little of the uniform distribution, in float64: unlike clipping, it keeps the order of the rows.
+    """Mix probabilities with the uniform distribution, in float64; unlike clipping, this keeps the order of rows.
 
     >>> floored(np.array([[1.0, 0.0]]))
     array([[9.99999e-01, 1.00000e-06]])

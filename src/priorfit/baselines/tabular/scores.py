@@ -11,7 +11,7 @@ with needs_extra("baselines"):
     from sklearn.metrics import accuracy_score, roc_auc_score
 
 Score = Callable[[Int[np.ndarray, " rows"], Float[np.ndarray, "rows classes"]], float]
-"""Of the labels 0 ... classes - 1 of some rows, and the probabilities that were given for them."""
+"""From the labels 0 ... classes - 1 of some rows and their predicted probabilities to a score; more is better."""
 
 
 def roc_auc(y: Int[np.ndarray, " rows"], probabilities: Float[np.ndarray, "rows classes"]) -> float:

@@ -111,7 +111,7 @@ class TunedClassifier(ABC):
     def _sorted(
         self, context_x: Float[Tensor, "context features"], context_y: Num[Tensor, " context"]
     ) -> tuple[Table, Labels]:
-        """The rows in an order that only they themselves decide."""
+        """The rows sorted by their own values, so that their order in the context does not matter."""
         x = as_table(context_x, self.categorical_features)
         y = context_y.detach().cpu().double().numpy()
         if not np.isin(y, np.arange(self.num_classes)).all():

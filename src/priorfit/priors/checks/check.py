@@ -11,10 +11,10 @@ from priorfit.priors.checks.report import PriorReport
 from priorfit.priors.prior import Prior
 
 STAGES = (faults_of_form, faults_of_values, faults_of_independence, faults_of_points)
-"""What a stage finds makes the next one meaningless."""
+"""The checks in order. Faults of one stage make the statistics of the next meaningless, so the first faults end it."""
 
 LEAST = {"num_points": 2, "batch_size": 16, "num_batches": 16}
-"""Fewer draws could not tell chance from fault."""
+"""Smallest sizes of a check: with fewer draws a fault could not be told from chance."""
 
 
 def check_prior(
@@ -25,8 +25,8 @@ def check_prior(
     Looked for: a wrong shape or dtype, NaN and infinity, labels out of range or declared as reals, constant targets,
     inputs that are changed in place, draws that no seed repeats, latents that are shared by all datasets of a
     batch instead of drawn for each, and targets that depend on the order of the points, on a statistic of the whole
-    dataset, on the inputs of other points or on the size of the batch. A sound prior passes but for one check of a
-    million. Faults that make others likely are told first, alone.
+    dataset, on the inputs of other points or on the size of the batch. A sound prior fails fewer than one
+    check in a million. Faults that cause others are reported first, alone.
 
     >>> from priorfit.priors.gaussian_process import GaussianProcess
     >>> check_prior(GaussianProcess()).num_points

@@ -28,12 +28,12 @@ class Draws:
         return self.num_batches * self.batch_size * self.num_points
 
     def with_batches(self, num_batches: int, batch_size: int) -> "Draws":
-        """The same, but for number and size of the batches."""
+        """A copy with another number and size of batches."""
         return Draws(self.num_points, batch_size, num_batches, self.seed)
 
 
 def timed_sample(prior: Prior, draws: Draws) -> tuple[Datasets, float]:
-    """One batch, and the seconds that it took; an error of the prior's own code is told as a fault."""
+    """One batch, and the seconds that it took; an error of the prior's own code is reported as a fault."""
     with seeded(draws.seed):
         start = perf_counter()
         try:
@@ -75,7 +75,7 @@ def targets_at(
 def targets_where_possible(
     prior: Prior, x: Float[Tensor, "datasets points features"], batch_size: int
 ) -> Float[Tensor, "datasets points"] | None:
-    """The same at inputs that hold an input several times, or None where the prior cannot: that is no fault."""
+    """Targets at inputs with repeated points, or None where the prior cannot draw them, which is no fault."""
     try:
         return targets_at(prior, x, batch_size)
     except (PriorfitError, ArithmeticError, RuntimeError, ValueError):

@@ -14,7 +14,7 @@ from priorfit.priors.prior import Prior
 from priorfit.seeding import seeded
 
 MOST_LABELS = 10
-"""Real targets of a check, which are a thousand or more, have more distinct values than this."""
+"""Most distinct values of labels; the real targets of a check, a thousand or more, have more."""
 
 
 def faults_of_form(prior: Prior, draws: Draws) -> Iterator[str]:
@@ -50,7 +50,7 @@ def _faults_of_shape(prior: Prior, datasets: Datasets, sizes: Draws) -> Iterator
 
 
 def faults_of_values(prior: Prior, draws: Draws) -> Iterator[str]:
-    """NaN, labels that are none or are said to be reals, constant targets, draws that no seed repeats."""
+    """NaN, labels out of range or declared as reals, constant targets, draws that no seed repeats."""
     first, again = timed_sample(prior, draws)[0], timed_sample(prior, draws)[0]
     x, y = first.x, first.y
     for name, values in (("inputs", x), ("targets", y)):
@@ -98,7 +98,7 @@ def _faults_of_conditional(prior: Prior, datasets: Datasets) -> Iterator[str]:
 
 
 def notes_of_values(prior: Prior, draws: Draws) -> Iterator[str]:
-    """What is no fault where it is meant: targets that use the whole dataset, or no input."""
+    """Remarks on what may be intended: targets that use the whole dataset, or no input."""
     if prior.uses_whole_dataset:
         yield (
             "its targets use the whole dataset (uses_whole_dataset), as counts or a cut at the dataset's own median "

@@ -13,7 +13,7 @@ from priorfit.seeding import seeded
 
 
 def faults_of_independence(prior: Prior, draws: Draws) -> Iterator[str]:
-    """Datasets of one batch that are alike, or that make up for each other."""
+    """Datasets of one batch that are positively or negatively dependent."""
     with seeded(draws.seed, 1):
         x = prior.inputs.sample(1, draws.num_points, prior.num_features)
         repeated = x.expand(draws.num_batches * draws.batch_size, -1, -1)
@@ -49,7 +49,7 @@ def batch_ratios(y: Float[Tensor, "batches batch points"]) -> Float[Tensor, " fe
 
 
 def raw_batch_ratios(y: Float[Tensor, "batches batch points"]) -> Float[Tensor, " feature"]:
-    """The same without ranks: what a batch holds fixed are sums, and those of ranks would still vary."""
+    """The F ratios without ranks: where a batch fixes the sum of its targets, the sum of their ranks still varies."""
     return fisher_ratios(_features(y.flatten(0, 1)).unflatten(0, y.shape[:2]))
 
 

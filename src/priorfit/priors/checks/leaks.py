@@ -1,4 +1,4 @@
-"""Whether a statistic of the whole dataset is in its targets, so that some of them tell of the others.
+"""Whether a statistic of the whole dataset is in its targets, so that some of them determine others.
 
 The points of a sound dataset are independent given its function (and inputs drawn independently), so any feature of
 one point is correlated with that of another by at least 0 (de Finetti). A statistic that is the same for
@@ -12,7 +12,7 @@ from torch import Tensor
 from priorfit.priors.checks.ranks import fisher_ratios, fisher_z, pooled_ranks, sign_z
 
 MOST_CLASSES = 10
-"""With more distinct values, the number of each is not looked at."""
+"""Most distinct values whose frequencies are tested."""
 
 
 def leak_z(y: Float[Tensor, "datasets points"]) -> tuple[str, float, float]:
@@ -27,7 +27,7 @@ def leak_z(y: Float[Tensor, "datasets points"]) -> tuple[str, float, float]:
 
 
 def _excess_z(values: Float[Tensor, "datasets members"]) -> float:
-    """By how much the means of datasets differ more than their members let expect, in standard errors.
+    """How far the variance of dataset means exceeds what their members predict, in standard errors.
 
     The F ratio takes all datasets for equally spread; this holds where a few have most of the spread.
     """

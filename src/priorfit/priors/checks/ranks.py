@@ -1,11 +1,11 @@
-"""Rank statistics with a common limit: by chance none passes it in one check of a million."""
+"""Rank statistics with a common limit, which chance exceeds in fewer than one check in a million."""
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 LARGEST_Z = 6.5
-"""Beyond it a standard normal lies with a probability of 8e-11; a check looks at some hundred statistics."""
+"""A standard Normal exceeds this with probability 8e-11, and a check computes about a hundred statistics."""
 
 
 def ranks(values: Float[Tensor, "datasets feature"]) -> Float[Tensor, "datasets feature"]:
@@ -60,7 +60,7 @@ def two_sample_z(
 def paired_z(
     first: Float[Tensor, "datasets feature"], second: Float[Tensor, "datasets feature"]
 ) -> Float[Tensor, " feature"]:
-    """The same for pairs of datasets that may depend on each other, which is more powerful where they do."""
+    """Whether pairs of dependent datasets have the same law; more powerful than two independent samples."""
     joined = ranks(torch.cat([first, second]))
     differences = joined[: len(first)] - joined[len(first) :]
     deviation = (differences.square().mean(0) / len(first)).sqrt()

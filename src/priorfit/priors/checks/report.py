@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PriorReport:
-    """What a sound prior looks like."""
+    """The facts about a prior without faults."""
 
     name: str
     num_datasets: int
@@ -17,10 +17,10 @@ class PriorReport:
     seconds_per_dataset: float
     offers_expected_targets: bool
     notes: tuple[str, ...] = ()
-    """What is no fault, but worth knowing."""
+    """Remarks that are worth knowing but are no faults."""
 
     def __str__(self) -> str:
-        """One line a fact."""
+        """The facts, one in each line."""
         offer = "yes" if self.offers_expected_targets else "no"
         lines = [
             f"{self.name}: no fault found in {self.num_datasets} datasets of {self.num_points} points",
