@@ -22,7 +22,7 @@ Samples = Sequence[Float[Tensor, "_ weights"]]
 
 def averaged(
     prior: BayesianNetwork, samples: Samples, query_x: Float[Tensor, "*batch query features"]
-) -> Bernoulli | Categorical | NormalMixture:
+) -> Categorical | NormalMixture:
     """The equally weighted mixture of the predictions of the networks sampled for each dataset."""
     x = query_x.double().reshape(len(samples), *query_x.shape[-2:])  # (datasets, query, features)
     if isinstance(prior.outcome, Classes):
