@@ -8,6 +8,7 @@ Printed are NLL, exact NLL, gap and the floor of the head at each context size, 
 accuracies in place of a floor. Hyper-priors are measured against `HyperGPOracle` at the paper's n, Bayesian networks
 against `CollapsedBNN`, which tells its Monte Carlo error, or, with an activation, against long runs of NUTS at n =
 100. Where no truth is known there are NLL, accuracy (classes) and the share of targets in the 95 % interval (reals).
+A model of the hyper-prior GP of one feature has the mean KL on the contexts of ``hand_placed.py`` on its card too.
 ``--release`` saves the weights in float16 where that costs less than 0.001 nats on average, else in float32, and
 writes the numbers of the saved file into its card. Cost: a minute; four for `CollapsedBNN`, and one or two for each
 dataset of a network with an activation.
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from hand_placed import measured_by_hand
 from jaxtyping import Float
 from release_truth import Reference, reference_of
 from report import show
@@ -34,7 +36,7 @@ from priorfit.distributions.class_probabilities import class_probs
 from priorfit.metrics import Estimate, divergence, interval
 from priorfit.network import PFN, load_pfn
 from priorfit.predictor import predict
-from priorfit.priors import Prior
+from priorfit.priors import HyperGaussianProcess, Prior
 from priorfit.provenance import circumstances
 from priorfit.seeding import seeded
 from priorfit.training import recipe_from
@@ -130,6 +132,7 @@ def released(model: PFN, prior: Prior, some: dict[int, Trial], about: dict[str, 
             "command": f"python benchmarks/release.py {model.card.name} --datasets {about['num_datasets']}",
             "half_precision_costs": mean_loss(half_rows) - mean_loss(rows),
             **about,
+            **hand_placed(kept, prior),
             "rows": [
                 {"n": size, **{name: [each.mean, each.half_width] for name, each in row.items()}, **some[size].remarks}
                 for size, row in kept_rows.items()
@@ -138,6 +141,17 @@ def released(model: PFN, prior: Prior, some: dict[int, Trial], about: dict[str, 
     )
     kept.save(FOLDER / model.card.name, dtype=torch.float16 if is_half else None)
     return load(model.card.name)
+
+
+def hand_placed(model: PFN, prior: Prior) -> dict[str, Any]:
+    """KL(oracle || model) on the contexts of ``hand_placed.py``, for the prior that it is about."""
+    if prior != HyperGaussianProcess():
+        return {}
+    gaps = torch.tensor([row.gap for row in measured_by_hand(model)])
+    found = Estimate.over(gaps)
+    return {
+        "hand_placed": {"gap": [found.mean, found.half_width], "median": gaps.median().item(), "contexts": len(gaps)}
+    }
 
 
 def main() -> None:

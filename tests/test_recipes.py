@@ -10,7 +10,13 @@ from priorfit.zoo import load, names
 
 FOLDER = Path(__file__).parents[1] / "recipes"
 FILES = sorted(FOLDER.glob("*.toml"))
-STAGES = {"gp-rbf-5d": 6, "bnn-large-tanh": 3, "tabular-binary-small": 2, "tabular-regression-small": 2}
+STAGES = {
+    "gp-hyper-1d": 2,
+    "gp-rbf-5d": 6,
+    "bnn-large-tanh": 3,
+    "tabular-binary-small": 2,
+    "tabular-regression-small": 2,
+}
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

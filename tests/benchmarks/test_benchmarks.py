@@ -18,6 +18,7 @@ RUNS = [
     ["predict_latency"],
     ["baseline_cost"],
     ["gp_speed"],
+    ["hand_placed"],
     ["label_regression"],
     ["smooth_features"],
     ["surprise_power"],

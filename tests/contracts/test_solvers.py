@@ -193,8 +193,10 @@ def test_gradients_flow_to_all_weights(case: Case):
     sum(part.sum() for part in parts).backward()
     for name, weight in solver.named_parameters():
         assert weight.grad is not None and weight.grad.isfinite().all(), name
-        is_idle = isinstance(solver, LatentRegression) and name == "log_shares" and len(weight) == 1
-        assert is_idle or weight.grad.abs().max() > 0, name  # the share of a single node is 1 whatever its number
+        of_weights = name == "log_shares" or name.startswith("family.log_prior")
+        is_idle = isinstance(solver, LatentRegression) and of_weights and len(solver.offsets) == 1
+        constant = name == "family.log_prior.bias"  # adds the same to all nodes
+        assert is_idle or constant or weight.grad.abs().max() > 0, name  # a single node has the weight 1
 
 
 @every_solver

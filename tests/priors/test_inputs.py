@@ -3,7 +3,7 @@ import torch
 from scipy.stats import kstest
 
 from priorfit.errors import InputError
-from priorfit.priors.inputs import MixtureInputs, NormalInputs, RescaledInputs, UniformInputs
+from priorfit.priors.inputs import ClusteredInputs, MixtureInputs, NormalInputs, RescaledInputs, UniformInputs
 from priorfit.seeding import seeded
 
 
@@ -19,6 +19,25 @@ def test_normal_inputs_are_normal_and_have_no_range():
         x = NormalInputs(2.0, 0.5).sample(100, 10, 2)
     assert kstest(x.flatten().numpy(), "norm", args=(2, 0.5)).pvalue > 0.01
     assert NormalInputs().range is None
+
+
+def test_clustered_inputs_lie_in_few_short_intervals_of_their_range():
+    inputs = ClusteredInputs(-1.0, 3.0, most=2, width=0.05)
+    with seeded(0):
+        x = inputs.sample(2_000, 6, 1)[..., 0]
+    gaps = x.sort(-1).values.diff(dim=-1)
+    assert inputs.range == (-1.0, 3.0)
+    assert x.min() >= -1.0
+    assert x.max() <= 3.0
+    assert ((gaps > 0.2).sum(-1) <= 1).all(), "one wide gap at most, between two clusters of width 4 * 0.05"
+    together = (gaps.sum(-1) <= 0.2).double().mean()
+    assert 0.5 < together < 0.65, "half of the datasets have one cluster, and two clusters seldom coincide"
+
+
+@pytest.mark.parametrize("wrong", [{"low": 1.0}, {"most": 0}, {"width": 0.0}, {"width": 1.5}])
+def test_clusters_have_a_place_and_a_width(wrong: dict[str, float]):
+    with pytest.raises(InputError, match="ClusteredInputs needs"):
+        ClusteredInputs(**wrong)  # pyright: ignore[reportArgumentType]
 
 
 def test_each_dataset_of_mixed_inputs_has_one_distribution():

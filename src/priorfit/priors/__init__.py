@@ -19,6 +19,7 @@ from priorfit.priors.gaussian_process import GaussianProcess as GaussianProcess
 from priorfit.priors.hyper_gaussian_process import Gamma as Gamma
 from priorfit.priors.hyper_gaussian_process import HyperGaussianProcess as HyperGaussianProcess
 from priorfit.priors.hyper_gaussian_process import Hyperparameters as Hyperparameters
+from priorfit.priors.inputs import ClusteredInputs as ClusteredInputs
 from priorfit.priors.inputs import Inputs as Inputs
 from priorfit.priors.inputs import MixtureInputs as MixtureInputs
 from priorfit.priors.inputs import NormalInputs as NormalInputs
@@ -26,6 +27,7 @@ from priorfit.priors.inputs import UniformInputs as UniformInputs
 from priorfit.priors.linear import LinearRegression as LinearRegression
 from priorfit.priors.mixture import Mixture as Mixture
 from priorfit.priors.prior import Prior as Prior
+from priorfit.priors.steps import Steps as Steps
 from priorfit.priors.strokes import Characters as Characters
 from priorfit.priors.strokes import Strokes as Strokes
 from priorfit.priors.wrappers import Binarized as Binarized
@@ -48,8 +50,10 @@ PRIORS: Mapping[str, type] = MappingProxyType(
             Mixture,
             PaddedFeatures,
             Standardized,
+            Steps,
             Strokes,
             Gamma,
+            ClusteredInputs,
             MixtureInputs,
             NormalInputs,
             UniformInputs,

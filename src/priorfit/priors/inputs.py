@@ -81,6 +81,48 @@ class NormalInputs(Inputs):
 
 
 @dataclass(frozen=True)
+class ClusteredInputs(Inputs):
+    """Points in one to ``most`` clusters within [low, high]; each coordinate is uniform on an interval of a cluster.
+
+    The width of a dataset's clusters is log-uniform between a hundredth of ``width`` and ``width`` itself, as a share
+    of high - low, so that some points nearly coincide.
+
+    >>> ClusteredInputs(most=2, width=0.1).sample(2, 5, 3).shape
+    torch.Size([2, 5, 3])
+    """
+
+    low: float = 0.0
+    high: float = 1.0
+    most: int = 3
+    width: float = 0.2
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        if not (self.low < self.high and isfinite(self.low) and isfinite(self.high)):
+            raise InputError(f"ClusteredInputs needs finite low < high; got low={self.low}, high={self.high}.")
+        if self.most < 1 or not 0 < self.width <= 1:
+            raise InputError(
+                "ClusteredInputs needs at least one cluster and a width in (0, 1], as a share of the range; "
+                f"got most={self.most}, width={self.width}."
+            )
+
+    @property
+    def range(self) -> tuple[float, float] | None:
+        """See `Inputs.range`."""
+        return self.low, self.high
+
+    def sample(self, batch_size: int, num_points: int, num_features: int) -> Float[Tensor, "batch points features"]:
+        """See `Inputs.sample`."""
+        width = self.width * 0.01 ** torch.rand(batch_size, 1, 1)
+        starts = torch.rand(batch_size, self.most, num_features) * (1 - width)
+        clusters = torch.randint(1, self.most + 1, (batch_size, 1))
+        chosen = (torch.rand(batch_size, num_points) * clusters).long()  # (batch, points)
+        start = starts.gather(1, chosen[..., None].expand(-1, -1, num_features))
+        share = start + width * torch.rand(batch_size, num_points, num_features)
+        return self.low + (self.high - self.low) * share
+
+
+@dataclass(frozen=True)
 class MixtureInputs(Inputs):
     """All points of a dataset from one of several distributions, chosen with the given weights.
 

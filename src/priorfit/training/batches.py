@@ -30,7 +30,12 @@ def draw_batch(recipe: Recipe, step: int, micro_batch: int) -> Batch:
     num_context = context_size(recipe, step, micro_batch)
     num_queries = data.num_queries or num_points(recipe, step) - num_context
     with seeded(recipe.seed, DATA_STREAM, step, micro_batch):
-        batch = recipe.prior.sample(data.batch_size, num_context + num_queries).split(num_context)
+        datasets = recipe.prior.sample(data.batch_size, num_context + num_queries)
+        batch = (
+            datasets.split(num_context)
+            if data.contexts is None
+            else data.contexts.replace(datasets, num_context, recipe.prior)
+        )
     if data.targets == "sampled":
         return replace(batch, query_law=None)
     if batch.query_law is None:

@@ -18,6 +18,7 @@ from priorfit.paths import usable_path
 from priorfit.priors import PRIORS, Prior
 from priorfit.training.context_sizes import ContextSizes, Growth, LogUniformSizes, PaperSizes, UniformSizes
 from priorfit.training.optimiser import OptimiserSettings
+from priorfit.training.other_contexts import OtherContexts
 
 MOST_POINTS = 2**24
 """Most points of a dataset: `torch.multinomial`, which draws context sizes, takes no more weights."""
@@ -64,6 +65,7 @@ class DataSettings:
     ``num_queries=None`` predicts all N - n points outside of the context, as in the paper; a number of queries
     is drawn in addition to n. ``targets="expected"`` takes the expectation over y where the prior knows it.
     ``same_n=False`` draws an n for each micro-batch. ``growth`` lets N grow during the first steps.
+    ``contexts`` replaces some of the prior's contexts by others, with the prior's own answers to them.
     """
 
     batch_size: int = 64
@@ -73,6 +75,7 @@ class DataSettings:
     targets: Literal["sampled", "expected"] = "sampled"
     same_n: bool = True
     growth: Growth | None = None
+    contexts: OtherContexts | None = None
 
     def __post_init__(self) -> None:
         check_fields(self, RecipeError)
@@ -162,6 +165,7 @@ RECIPE_TYPES: dict[str, type] = {
             Budget,
             DataSettings,
             Growth,
+            OtherContexts,
             Recipe,
             Stage,
             OptimiserSettings,

@@ -9,8 +9,9 @@ from priorfit.data import Classes, Real
 from priorfit.errors import InputError
 from priorfit.network import PFN, Harmonics, LatentSolver, NetworkSettings, NormalHead, NormalMixtureHead, Problem
 from priorfit.network.encoders.inputs import LinearEncoder
-from priorfit.network.solver.families import PACE, spread_out
-from priorfit.network.solver.latent import LatentRegression
+from priorfit.network.solver.families import FIRST_SLOPES, FIRST_VALUES, PACE, spread_out
+from priorfit.network.solver.latent import FARTHEST, LatentRegression
+from priorfit.priors.kernels import KERNELS, distances
 from priorfit.seeding import seeded
 from priorfit.training import Budget, OptimiserSettings, Recipe, train
 
@@ -57,7 +58,9 @@ def test_regressions_are_weighted_by_prior_and_evidence_over_the_density_of_thei
     solver, (x, y, _) = built(), drawn()
     nodes = solver.condition(x, y).nodes
     evidence = law_of(solver, x, nodes.latents).log_prob(y.double()[:, None])
-    prior = -0.5 * nodes.latents.double().square().sum(-1)
+    hidden = torch.tanh(solver.family.hidden(nodes.latents))
+    learned = PACE * (hidden @ solver.family.log_prior.weight[0] + solver.family.log_prior.bias)
+    prior = learned.double() - 0.5 * nodes.latents.double().square().sum(-1)
     choice = -0.5 * solver.offsets.square().sum(-1) - solver.log_shares
     expected = (evidence + prior - choice).log_softmax(1)
     torch.testing.assert_close(nodes.log_weights, expected, rtol=1e-4, atol=1e-4)
@@ -92,7 +95,8 @@ def test_many_regressions_integrate_the_posterior_of_the_latents():
         solver.log_shares = torch.nn.Parameter(torch.zeros(2048))
         guess = solver.condition(x, y).predict(query).ppd
         latents = spread_out(2048, 2)[None]  # the same by draws of the prior, weighted by their evidence alone
-        evidence = law_of(solver, x, latents).log_prob(y.double()[:, None]).softmax(1)
+        prior = solver.family.log_density(latents) + 0.5 * latents.square().sum(-1)  # what is not the draws' own
+        evidence = (law_of(solver, x, latents).log_prob(y.double()[:, None]) + prior).softmax(1)
         expected = (evidence[..., None] * conditional_mean(solver, x, y, query, latents)).sum(1)
     torch.testing.assert_close(guess.mean, expected, rtol=0, atol=0.02)
 
@@ -148,3 +152,68 @@ def test_a_saved_network_comes_back(tmp_path):
     x, y, query = drawn()
     before, after = (each.condition(x, y).predict(query) for each in (model, pf.load(tmp_path / "model")))
     assert torch.equal(before.mean, after.mean) and torch.equal(before.stddev, after.stddev)
+
+
+def test_the_choice_tells_contexts_apart_that_one_anchor_explains_best():
+    """Softmax weights alone cannot: they are one and zeros for both."""
+    solver = built()
+    y = torch.full((1, 4), 2.0)
+    near, far = (torch.tensor([[0.0, -gap, -gap, -gap, -gap]], dtype=torch.float64) for gap in (1e4, 1e6))
+    latents = [solver._chosen(evidence, y)[0] for evidence in (near, far)]
+    assert (latents[0] - latents[1]).abs().max() > 1e-3
+
+
+def test_nodes_may_leave_the_hull_of_the_anchors_but_not_without_bound():
+    solver, (x, y, _) = built(), drawn()
+    with torch.no_grad():
+        solver.offsets.zero_()  # all nodes in the middle
+        middles = []
+        for shift in (2.0, 1e3):
+            solver.chooser.get_parameter("2.bias")[:2] = shift
+            middles.append(solver.condition(x, y).nodes.latents)
+    assert (middles[0] > solver.anchors.amax(0) + 0.2).all()
+    assert (middles[1] <= FARTHEST).all()
+
+
+def test_before_training_the_kernels_are_those_of_matern():
+    """With many waves over a long period the family's prior is the kernel; a constant counts once, a wave twice."""
+    with seeded(0):
+        settings = LatentSolver(Harmonics(400, period=8.0), latents=3)
+        solver = settings.build(PROBLEM, LinearEncoder())
+    family = solver.family
+    for parameter in family.output.parameters():
+        torch.nn.init.zeros_(parameter)
+    x = torch.linspace(0, 1, 6)[None, :, None]
+    latents = torch.tensor([[[0.5, -1.0, 0.0]]])
+    log_gain, _ = family(latents)
+    functions = solver.basis(x).double() * log_gain[0].double().exp()
+    functions[..., 0] *= 0.5**0.5
+    covariance = (functions @ functions.mT)[0]
+    lengthscale = 5**0.5 * math.exp(FIRST_VALUES[1] - FIRST_SLOPES[1]) / 2  # of x: the unit range is twice as long
+    expected = KERNELS["matern52"](distances(x[0].double(), x[0].double()) / lengthscale)
+    torch.testing.assert_close(covariance / covariance[0, 0], expected, rtol=0, atol=0.02)
+
+
+def test_the_third_latent_adds_noise_and_the_family_stays_bounded_far_away():
+    with seeded(0):
+        settings = LatentSolver(Harmonics(6), latents=3)
+        family = settings.build(PROBLEM, LinearEncoder()).family
+    with torch.no_grad():
+        noise = family(torch.tensor([[[0.0, 0.0, each] for each in (-9.0, 0.0, 2.0, 4.0)]]))[1][0, :, 0]
+        gains = family(torch.tensor([[[0.0, each, 0.0] for each in (-9.0, 0.0, 9.0)]]))[0][0]
+    assert (noise.diff() > 0).all()
+    assert gains.isfinite().all()
+    total = (2 * gains).logsumexp(-1)
+    assert total.max() - total.min() < 1, "a lengthscale moves the gains between waves, not their sum of squares"
+
+
+def test_scale_over_noise_is_bounded_so_that_near_duplicates_can_be_solved():
+    settings = LatentSolver(Harmonics(6), latents=3)
+    solver = settings.build(PROBLEM, LinearEncoder())
+    with torch.no_grad():
+        solver.family.start[0] = 30.0  # a scale of e^60
+        log_gain, log_noise = solver.family(torch.zeros(1, 1, 3))
+        assert (log_gain.amax(-1) - log_noise[..., 0]).max() < 12.1
+        x = torch.tensor([0.5, 0.5, 0.5 + 1e-7, 0.9])[None, :, None]
+        guess = solver.condition(x, torch.tensor([[1.0, -1.0, 2.0, 0.0]])).predict(x)
+    assert guess.features.isfinite().all()

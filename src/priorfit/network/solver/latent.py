@@ -16,7 +16,7 @@ from priorfit.network.heads.head import HeadSettings
 from priorfit.network.heads.mixture import CorrectedMixtureHead, NormalMixtureHead
 from priorfit.network.problem import Problem
 from priorfit.network.solver.bases import HarmonicLayer, Harmonics
-from priorfit.network.solver.families import Family, Latents, spread_out
+from priorfit.network.solver.families import Family, Latents, bounded, spread_out
 from priorfit.network.solver.gaussian import Evidence, LeftOut, Numbers, Phi, Solution, log_evidence, solve
 from priorfit.network.solver.mixtures import mixed
 from priorfit.network.solver.solver import FirstGuess, Points, Solved, Solver, SolverSettings, Targets
@@ -26,12 +26,17 @@ Functions = Float[Tensor, "batch points functions"]
 
 CHOOSER = 64
 """Hidden units between the evidence at the anchors and the nodes that are chosen by it."""
-TEMPERATURES = (1.0, 0.3, 0.1, 0.03, 0.01)
+TEMPERATURES = (1.0, 0.3, 0.1, 0.03)
 """Powers of the evidence that the choice is made by: the first are sharp, the last tell of every anchor."""
 FIRST_TEMPERATURE = 0.3
 """The power of the evidence whose weighted mean of the anchors starts the search for the nodes."""
-FARTHEST = 2.5
-"""Prior deviations of the latents to which the middle of the nodes is bounded."""
+FARTHEST = 6.0
+"""Prior deviations of the latents to which the middle of the nodes is bounded. The posteriors of contexts that people
+set by hand lie at 3 to 4: eight points on a line want a lengthscale of 2.5, which the prior exceeds once in 25,000
+draws."""
+LARGEST_SHIFT = 4.0
+"""Bound of the way from the weighted mean of the anchors to the middle of the nodes: contexts that are rare under the
+prior have their posterior outside of the anchors' hull."""
 AT_ONCE = 2**20
 """Numbers of the regressions at the anchors that are in memory at a time: large pieces would be new pages each."""
 
@@ -89,8 +94,8 @@ class LatentRegression(Solver):
         self.num_numbers = 3 * nodes + 2
         self.memory_per_query = 6 * nodes * len(basis.lengths)
         self.family = Family(basis.lengths, latents)
-        self.anchors = nn.Parameter(spread_out(anchors, latents))
-        num_inputs = len(TEMPERATURES) * (anchors + 2 * latents) + 1
+        self.anchors = nn.Parameter(1.5 * spread_out(anchors, latents))
+        num_inputs = len(TEMPERATURES) * (anchors + 2 * latents) + anchors + latents + 3
         num_chosen = 2 * latents + latents * (latents - 1) // 2
         self.chooser = nn.Sequential(nn.Linear(num_inputs, CHOOSER), nn.GELU(), nn.Linear(CHOOSER, num_chosen))
         for parameter in self.chooser[2].parameters():
@@ -104,11 +109,11 @@ class LatentRegression(Solver):
         at_once = max(1, AT_ONCE // max(1, len(self.anchors) * functions[0].numel()))  # datasets
         parts = zip(functions.split(at_once), y.split(at_once), strict=True)
         first = torch.cat([self._evidence(*part, self.anchors[None]) for part in parts])
-        latents, log_density = self._chosen(first, num_context)
+        latents, log_density = self._chosen(first, y)
         phi, log_noise = self.phi(functions, latents)
         solution, left_out = solve(phi, y.double()[:, None] * (-log_noise).exp())
         evidence = solution.log_evidence - num_context * log_noise[..., 0]
-        log_weights = (evidence - 0.5 * latents.square().sum(-1) - log_density).log_softmax(1)
+        log_weights = (evidence + self.family.log_density(latents) - log_density).log_softmax(1)
         anchored = first.logsumexp(1) - math.log(first.shape[1])
         return LatentSolved(self, Nodes(latents, log_noise, log_weights), solution, left_out, anchored)
 
@@ -127,8 +132,28 @@ class LatentRegression(Solver):
         phi, log_noise = self.phi(functions, latents)
         return log_evidence(phi, y.double()[:, None] * (-log_noise).exp()) - y.shape[1] * log_noise[..., 0]
 
-    def _chosen(self, evidence: Evidence, num_context: int) -> tuple[Latents, OfEach]:
+    def _chosen(self, evidence: Evidence, y: Targets) -> tuple[Latents, OfEach]:
         """The nodes of each dataset, and the log density of that choice, up to a constant."""
+        numbers, middle = self._summary(evidence, y)
+        choice = self.chooser(numbers)
+        shift, narrow, slant = choice.split([self.latents, self.latents, choice.shape[1] - 2 * self.latents], dim=1)
+        middle = bounded(middle + bounded(shift, LARGEST_SHIFT), FARTHEST)
+        log_width = -nn.functional.softplus(narrow + 0.5 * math.log1p(y.shape[1] / 3))  # as that of a posterior
+        factor = torch.diag_embed(log_width.exp())
+        below = torch.tril_indices(self.latents, self.latents, -1, device=evidence.device)
+        factor[:, below[0], below[1]] = torch.tanh(slant) * log_width.exp()[:, below[0]]
+        latents = middle[:, None] + self.offsets @ factor.mT  # (batch, nodes, latents)
+        log_density = -0.5 * self.offsets.square().sum(-1) - self.log_shares
+        return latents, log_density.expand(len(evidence), -1).double()
+
+    def _summary(
+        self, evidence: Evidence, y: Targets
+    ) -> tuple[Float[Tensor, "batch numbers"], Float[Tensor, "batch latents"]]:
+        """What the nodes are chosen by, and the weighted mean of the anchors that the choice starts from.
+
+        Softmax weights are the same for all contexts that one anchor explains far better than the others, however
+        badly; the logarithms of how far the others are behind tell such contexts apart.
+        """
         numbers, middles = [], {}
         for temperature in TEMPERATURES:
             shares = (temperature * evidence).softmax(1).to(self.anchors.dtype)  # (batch, anchors)
@@ -136,18 +161,14 @@ class LatentRegression(Solver):
             variance = (shares @ self.anchors.square() - mean.square()).clamp_min(1e-6)  # of a difference that rounds
             numbers += [shares, mean, variance.sqrt()]
             middles[temperature] = mean
-        middle = middles[FIRST_TEMPERATURE]
-        size = torch.full_like(middle[:, :1], math.log1p(num_context) / 4)
-        choice = self.chooser(torch.cat([*numbers, size], dim=1))
-        shift, narrow, slant = choice.split([self.latents, self.latents, choice.shape[1] - 2 * self.latents], dim=1)
-        middle = FARTHEST * torch.tanh((middle + torch.tanh(shift)) / FARTHEST)
-        log_width = -nn.functional.softplus(narrow + 0.5 * math.log1p(num_context / 3))  # as that of a posterior
-        factor = torch.diag_embed(log_width.exp())
-        below = torch.tril_indices(self.latents, self.latents, -1, device=evidence.device)
-        factor[:, below[0], below[1]] = torch.tanh(slant) * log_width.exp()[:, below[0]]
-        latents = middle[:, None] + self.offsets @ factor.mT  # (batch, nodes, latents)
-        log_density = -0.5 * self.offsets.square().sum(-1) - self.log_shares
-        return latents, log_density.expand(len(evidence), -1).double()
+        best = evidence.amax(1, keepdim=True)
+        behind = (best - evidence).log1p() / 4  # (batch, anchors)
+        num_context = y.shape[1]
+        per_point = torch.asinh(best / max(num_context, 1)) / 4
+        spread = (y.square().sum(1, keepdim=True) / max(num_context, 1) + 1e-4).log() / 4
+        size = torch.full_like(spread, math.log1p(num_context) / 4)
+        numbers += [behind, self.anchors[evidence.argmax(1)], per_point, spread, size]
+        return torch.cat([number.to(self.anchors.dtype) for number in numbers], dim=1), middles[FIRST_TEMPERATURE]
 
 
 @dataclass(frozen=True)
