@@ -21,7 +21,7 @@ from jaxtyping import Shaped
 from torch import Tensor
 
 from priorfit.errors import CheckpointError, InputError
-from priorfit.paths import usable_path
+from priorfit.paths import one_writer, usable_path
 
 FORMAT = "priorfit"
 FORMAT_VERSION = 1
@@ -52,19 +52,20 @@ def save_folder(path: Path | str, groups: Mapping[str, Tensors], config: Mapping
         raise CheckpointError(
             f"cannot make the folder {place.parent}: {error.strerror}. Choose another path."
         ) from error
-    _recover(place)
-    _refuse_what_is_not_ours(place)
-    fresh = _sibling(place, "new")
-    shutil.rmtree(fresh, ignore_errors=True)  # the remains of a save that was killed
-    try:
-        fresh.mkdir()
-        for name, content in files.items():
-            _write_file(fresh / name, content)
-        _sync_folder(fresh)
-        _swap(fresh, place)
-    except BaseException:
-        shutil.rmtree(fresh, ignore_errors=True)
-        raise
+    with one_writer(place.parent):
+        _recover(place)
+        _refuse_what_is_not_ours(place)
+        fresh = _sibling(place, "new")
+        shutil.rmtree(fresh, ignore_errors=True)  # the remains of a save that was killed
+        try:
+            fresh.mkdir()
+            for name, content in files.items():
+                _write_file(fresh / name, content)
+            _sync_folder(fresh)
+            _swap(fresh, place)
+        except BaseException:
+            shutil.rmtree(fresh, ignore_errors=True)
+            raise
 
 
 def load_folder(
@@ -102,13 +103,14 @@ def write_atomically(path: Path | str, content: str | bytes) -> None:
     """
     place = Path(path).resolve()
     fresh = _sibling(place, "new")
-    try:
-        _write_file(fresh, content.encode() if isinstance(content, str) else content)
-        fresh.replace(place)
-    except BaseException:
-        fresh.unlink(missing_ok=True)
-        raise
-    _sync_folder(place.parent)
+    with one_writer(place.parent):
+        try:
+            _write_file(fresh, content.encode() if isinstance(content, str) else content)
+            fresh.replace(place)
+        except BaseException:
+            fresh.unlink(missing_ok=True)
+            raise
+        _sync_folder(place.parent)
 
 
 def _sibling(place: Path, role: str) -> Path:

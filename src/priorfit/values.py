@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Num
 from torch import Tensor
 
+from priorfit.distributions.values import check_dense, check_unmasked
 from priorfit.errors import InputError
 
 
@@ -35,6 +36,7 @@ def as_tensor(values: object, name: str) -> Num[Tensor, "..."]:
     tensor = values if isinstance(values, Tensor) else _from_array(_array(values, name), name)
     if tensor.is_complex():
         raise InputError(f"{name} must hold real numbers; got {tensor.dtype}. Give its real and imaginary parts apart.")
+    check_dense(tensor, name)
     return tensor.long() if tensor.dtype == torch.bool else tensor
 
 
@@ -43,6 +45,7 @@ def _array(values: object, name: str) -> np.ndarray:
         raise InputError(
             f"{name} must hold numbers: a tensor, an array, a list or a frame; got {type(values).__name__}."
         )
+    check_unmasked(values, name)
     try:
         array = np.asarray(values)
         return array.astype(np.float64) if array.dtype == object else array

@@ -91,5 +91,17 @@ def test_the_order_of_the_context_does_not_matter(predictor, prior):
     )
 
 
+TAKES_ANY_FORM = {name: case for name, case in PREDICTORS.items() if name.startswith(("pfn", "exact", "attentive"))}
+
+
+@pytest.mark.parametrize(("predictor", "prior"), TAKES_ANY_FORM.values(), ids=TAKES_ANY_FORM.keys())
+@pytest.mark.parametrize("form", [torch.Tensor.numpy, torch.Tensor.tolist], ids=["arrays", "lists"])
+def test_arrays_and_lists_are_answered_as_tensors_are(predictor, prior, form):
+    batch = tasks(prior, dtype=torch.float64)
+    fields = batch.context_x, batch.context_y, batch.query_x
+    expected = log_density(predictor, *fields, batch.query_y)
+    torch.testing.assert_close(log_density(predictor, *map(form, fields), batch.query_y), expected)
+
+
 def test_those_said_to_be_sampled_are_under_contract():
     assert SAMPLED.issubset(PREDICTORS)

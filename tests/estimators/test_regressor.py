@@ -215,7 +215,9 @@ def test_a_model_of_another_kind_is_refused():
 def test_wrong_units_surprise_a_model_of_fixed_units():
     x = np.linspace(0, 1, 12)[:, None]
     y = np.random.default_rng(0).normal(size=12)
-    found = PFNRegressor("gp-rbf-1d").fit(x, 100 * y).surprise(draws=39)
+    with pytest.warns(OutsideTrainingWarning, match="Check the units of y"):
+        fitted = PFNRegressor("gp-rbf-1d").fit(x, 100 * y)
+    found = fitted.surprise(draws=39)
     assert found.null == "prior"
     assert float(found.p_value) <= 0.05
     with pytest.raises(NotFittedError):

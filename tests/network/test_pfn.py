@@ -1,17 +1,16 @@
 import pytest
 import torch
+from network.tiny_networks import SMALL, questions, shaken
 
 from priorfit.data import Batch, Classes, Real
-from priorfit.errors import InputError, OutsideTrainingWarning, ShapeError
+from priorfit.errors import InputError
 from priorfit.network import (
     PFN,
-    Columns,
     FourierEncoder,
     Harmonics,
     LatentSolver,
     LinearEncoder,
     LinearSolver,
-    ModelCard,
     NetworkSettings,
     NormalHead,
     NormalMixtureHead,
@@ -19,10 +18,7 @@ from priorfit.network import (
     RiemannHead,
 )
 from priorfit.priors import GaussianProcess
-from priorfit.seeding import seeded
-from priorfit.zoo import load
 
-SMALL = NetworkSettings(width=32, layers=3, attention_heads=2, feedforward=48, output=RiemannHead(num_buckets=20))
 VARIANTS = {
     "sink": SMALL,
     "context units": NetworkSettings(width=32, layers=3, attention_heads=2, feedforward=48, target_scaling="context"),
@@ -57,26 +53,9 @@ VARIANTS = {
 }
 
 
-def shaken(settings: NetworkSettings, problem: Problem, card: ModelCard | None = None) -> PFN:
-    """A network of random weights everywhere: as built, its blocks are identities."""
-    with seeded(0):
-        model = PFN(settings, problem, card, target_sample=2 + 3 * torch.randn(400, 20))
-        with torch.no_grad():
-            for weight in model.parameters():
-                weight.add_(0.2 * torch.randn_like(weight))
-    return model.double().frozen()
-
-
 @pytest.fixture(params=VARIANTS.values(), ids=VARIANTS.keys())
 def model(request: pytest.FixtureRequest) -> PFN:
     return shaken(request.param, Problem(2, Real(), (0.0, 1.0)))
-
-
-def questions(n: int = 7, m: int = 5, batch: tuple[int, ...] = (3,)) -> tuple[torch.Tensor, ...]:
-    with seeded(1):
-        x = torch.rand(*batch, n + m, 2, dtype=torch.float64)
-        y = 2 + 3 * torch.randn(*batch, n, dtype=torch.float64)
-    return x[..., :n, :], y, x[..., n:, :]
 
 
 def densities(model: PFN, context_x: torch.Tensor, context_y: torch.Tensor, query_x: torch.Tensor) -> torch.Tensor:
@@ -206,77 +185,6 @@ def test_classes_are_read_as_integers_or_as_floats():
     ppd = model.condition(context_x, labels).predict(query_x)
     torch.testing.assert_close(ppd.probs, model.condition(context_x, labels.double()).predict(query_x).probs)
     torch.testing.assert_close(ppd.probs.sum(-1), torch.ones(3, 5, dtype=torch.float64))
-
-
-WRONG = {
-    "y that is batch last": (lambda x, y, q: (x, y.T, q), ShapeError, r"\(\*batch, context\) = \(3, 7\).*got \(7, 3\)"),
-    "an axis too few": (lambda x, y, q: (x[..., 0], y, q), ShapeError, r"with 2 columns"),
-    "other features": (lambda x, y, q: (x, y, q[..., :1]), ShapeError, r"query_x must have shape.*got \(3, 5, 1\)"),
-    "another batch": (lambda x, y, q: (x, y, q[:2]), ShapeError, r"batch shape of the context, \(3,\)"),
-    "a missing target": (lambda x, y, q: (x, y * torch.nan, q), InputError, "context_y holds NaN"),
-    "an infinite input": (lambda x, y, q: (x, y, q / 0), InputError, "query_x holds NaN or infinite"),
-}
-
-
-@pytest.mark.parametrize(("spoil", "error", "message"), WRONG.values(), ids=WRONG.keys())
-@pytest.mark.usefixtures("as_users_run_it")
-def test_wrong_questions_are_explained(spoil, error, message):
-    model = shaken(SMALL, Problem(2, Real(), (0.0, 1.0)))
-    context_x, context_y, query_x = spoil(*questions())
-    with pytest.raises(error, match=message):
-        model.condition(context_x, context_y).predict(query_x)
-
-
-def test_labels_outside_of_the_classes_are_refused():
-    model = shaken(NetworkSettings(width=32, layers=2), Problem(2, Classes(2)))
-    context_x, _, _ = questions()
-    with pytest.raises(InputError, match=r"classes 0 ... 1; got values from 2 to 2"):
-        model.condition(context_x, torch.full((3, 7), 2))
-    with pytest.raises(InputError, match="not all whole"):
-        model.condition(context_x, torch.full((3, 7), 0.5))
-
-
-def test_outside_of_its_training_a_model_warns_of_each_limit_that_is_passed():
-    model = shaken(SMALL, Problem(2, Real(), (0.0, 1.0), target_range=(-9.0, 9.0)), ModelCard(trained_context=(1, 6)))
-    context_x, context_y, query_x = questions()
-    with pytest.warns(OutsideTrainingWarning, match="1 to 6 points and is asked about 7") as first:
-        posterior = model.condition(context_x, context_y)
-    assert len(first) == 1
-    for shift in (2, 3):  # the same limit, passed by more
-        with pytest.warns(OutsideTrainingWarning, match=rf"inputs in \[0, 1\] and is asked about \[{shift}"):
-            posterior.predict(query_x + shift)
-    few_x, few_y = context_x[:, :5], context_y[:, :5]
-    model.condition(few_x, few_y)  # warnings are errors here
-    with pytest.warns(OutsideTrainingWarning, match=r"targets in \[-9, 9\] and is given \[.*Check the units of y"):
-        model.condition(few_x, 100 * few_y)
-
-
-def test_normal_inputs_far_from_all_that_training_showed_are_warned_of():
-    model = shaken(NetworkSettings(width=32, layers=2), Problem(2, Real(), columns=Columns(mean=1.0, scale=2.0)))
-    context_x, context_y, query_x = questions()
-    posterior = model.condition(context_x, context_y)
-    with pytest.warns(OutsideTrainingWarning, match=r"inputs in \[-13, 13\] and is asked about"):
-        posterior.predict(20 * query_x + 13)
-
-
-def test_a_class_much_rarer_than_in_training_is_warned_of():
-    model = shaken(NetworkSettings(width=32, layers=2), Problem(2, Classes(2), rarest_share=0.35))
-    x = torch.rand(200, 2)
-    model.condition(x[:6], torch.tensor([1, 0, 0, 0, 0, 0]))  # chance, in so few
-    model.condition(x, torch.arange(200) % 3 == 0)
-    with pytest.warns(OutsideTrainingWarning, match="rarest class has a share of 35% or more and is given one of 4.0%"):
-        model.condition(x, torch.arange(200) < 8)
-
-
-@pytest.mark.parametrize("size", [1e20, 1e38])
-def test_values_that_overflow_inside_are_refused_not_answered_by_nan(size: float):
-    model = load("gp-rbf-1d")
-    x, y = torch.rand(20, 1), torch.randn(20)
-    with (
-        pytest.warns(OutsideTrainingWarning, match="Check the units of y"),
-        pytest.raises(InputError, match="overflow"),
-    ):
-        model.condition(x, size * y).predict(x)
 
 
 def test_fourier_features_need_a_known_range():

@@ -138,7 +138,7 @@ def test_a_predictor_without_a_card_needs_a_prior():
         InputError, match=r"ExactGP does not say which prior it is for; pass it: verify\(model, prior\)"
     ):
         pf.verify(ExactGP(GP))
-    with pytest.raises(InputError, match="context sizes of at least 0"):
+    with pytest.raises(InputError, match="whole numbers of at least 0"):
         pf.verify(ExactGP(GP), GP, context_sizes=[-1])
 
 

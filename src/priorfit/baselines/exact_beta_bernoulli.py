@@ -4,21 +4,25 @@ from dataclasses import dataclass
 from math import lgamma
 
 import torch
-from jaxtyping import Float, Num
+from jaxtyping import Float
 from torch import Tensor
 from torch.distributions import Categorical
 
+from priorfit.baselines.asked import asked_context, asked_queries
 from priorfit.priors.beta_bernoulli import BetaBernoulli
+from priorfit.values import Values
 
 
 @dataclass(frozen=True)
 class BetaPosterior:
     """The probability of a 1 after the context."""
 
+    prior: BetaBernoulli
     probability: Float[Tensor, "*batch"]
 
-    def predict(self, query_x: Float[Tensor, "*batch query features"]) -> Categorical:
+    def predict(self, query_x: Values) -> Categorical:
         """The same two probabilities at every query."""
+        query_x = asked_queries(query_x, self.probability.shape, self.prior)
         p = self.probability[..., None].expand(query_x.shape[:-1])  # (*batch, query)
         return Categorical(torch.stack([1 - p, p], dim=-1).to(query_x.dtype), validate_args=False)
 
@@ -36,18 +40,18 @@ class ExactBetaBernoulli:
 
     def condition(
         self,
-        context_x: Float[Tensor, "*batch context features"],
-        context_y: Num[Tensor, "*batch context"],
+        context_x: Values,
+        context_y: Values,
     ) -> BetaPosterior:
         """See `Predictor.condition`."""
+        _, context_y = asked_context(context_x, context_y, self.prior)
         ones = context_y.to(torch.float64).sum(-1)  # (*batch)
         total = self.prior.alpha + self.prior.beta + context_y.shape[-1]
-        return BetaPosterior((self.prior.alpha + ones) / total)
+        return BetaPosterior(self.prior, (self.prior.alpha + ones) / total)
 
-    def log_evidence(
-        self, context_x: Float[Tensor, "*batch context features"], context_y: Num[Tensor, "*batch context"]
-    ) -> Float[Tensor, "*batch"]:
+    def log_evidence(self, context_x: Values, context_y: Values) -> Float[Tensor, "*batch"]:
         """See `ExactPredictor.log_evidence`."""
+        _, context_y = asked_context(context_x, context_y, self.prior)
         ones, alpha, beta = context_y.double().sum(-1), self.prior.alpha, self.prior.beta  # (*batch)
         zeros = context_y.shape[-1] - ones
         after = torch.lgamma(alpha + ones) + torch.lgamma(beta + zeros) - lgamma(alpha + beta + context_y.shape[-1])

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from math import log, pi
 
 import torch
-from jaxtyping import Float, Num
+from jaxtyping import Float
 from torch import Tensor
 from torch.distributions import Normal
 
+from priorfit.baselines.asked import asked_context, asked_queries
 from priorfit.priors.gaussian_process import GaussianProcess, cholesky
+from priorfit.values import Values
 
 
 @dataclass(frozen=True)
@@ -20,8 +22,9 @@ class GPPosterior:
     factor: Float[Tensor, "*batch context context"]
     whitened_y: Float[Tensor, "*batch context 1"]
 
-    def predict(self, query_x: Float[Tensor, "*batch query features"]) -> Normal:
+    def predict(self, query_x: Values) -> Normal:
         """The distribution of y at each query, noise included."""
+        query_x = asked_queries(query_x, self.factor.shape[:-2], self.gp)
         cross = self.gp.covariance(self.context_x, query_x)  # (*batch, context, query)
         whitened = torch.linalg.solve_triangular(self.factor, cross, upper=False)  # (*batch, context, query)
         mean = (whitened * self.whitened_y).sum(-2)  # (*batch, query)
@@ -44,18 +47,18 @@ class ExactGP:
 
     def condition(
         self,
-        context_x: Float[Tensor, "*batch context features"],
-        context_y: Num[Tensor, "*batch context"],
+        context_x: Values,
+        context_y: Values,
     ) -> GPPosterior:
         """See `Predictor.condition`; the Cholesky factorisation happens here, in float64."""
+        context_x, context_y = asked_context(context_x, context_y, self.gp)
         factor = cholesky(self.gp.noisy_covariance(context_x))
         y = context_y.to(torch.float64)[..., None]  # (*batch, context, 1)
         return GPPosterior(self.gp, context_x, factor, torch.linalg.solve_triangular(factor, y, upper=False))
 
-    def log_evidence(
-        self, context_x: Float[Tensor, "*batch context features"], context_y: Num[Tensor, "*batch context"]
-    ) -> Float[Tensor, "*batch"]:
+    def log_evidence(self, context_x: Values, context_y: Values) -> Float[Tensor, "*batch"]:
         """See `ExactPredictor.log_evidence`."""
+        context_x, context_y = asked_context(context_x, context_y, self.gp)
         posterior = self.condition(context_x, context_y)
         squares = posterior.whitened_y.square().sum((-1, -2))  # (*batch)
         log_determinant = posterior.factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)  # (*batch)

@@ -8,17 +8,17 @@ from jaxtyping import Float, Num
 from torch import Tensor
 from torch.distributions import Categorical, Distribution, Normal
 
+from priorfit.baselines.asked import asked_context, asked_queries
 from priorfit.distributions import NormalMixture
 from priorfit.predictor import Posterior, Predictor
 from priorfit.priors.mixture import Mixture
+from priorfit.values import Values
 
 
 class ExactPredictor(Predictor, Protocol):
     """An exact predictor that also gives the marginal likelihood of a context."""
 
-    def log_evidence(
-        self, context_x: Float[Tensor, "*batch context features"], context_y: Num[Tensor, "*batch context"]
-    ) -> Float[Tensor, "*batch"]:
+    def log_evidence(self, context_x: Values, context_y: Values) -> Float[Tensor, "*batch"]:
         """log p(context_y | context_x), in float64."""
         ...
 
@@ -27,11 +27,13 @@ class ExactPredictor(Predictor, Protocol):
 class ExactMixturePosterior:
     """The posterior of each component, and how probable the component is."""
 
+    prior: Mixture
     posteriors: tuple[Posterior, ...]
     log_weights: Float[Tensor, "*batch components"]
 
-    def predict(self, query_x: Float[Tensor, "*batch query features"]) -> Distribution:
+    def predict(self, query_x: Values) -> Distribution:
         """The mixture of the components' predictives."""
+        query_x = asked_queries(query_x, self.log_weights.shape[:-1], self.prior)
         parts = [posterior.predict(query_x) for posterior in self.posteriors]
         log_weights = self.log_weights[..., None, :].to(query_x.dtype)  # (*batch, 1, components)
         classes = [part for part in parts if isinstance(part, Categorical)]
@@ -64,17 +66,15 @@ class ExactMixture:
     prior: Mixture
     parts: tuple[ExactPredictor, ...]
 
-    def condition(
-        self, context_x: Float[Tensor, "*batch context features"], context_y: Num[Tensor, "*batch context"]
-    ) -> ExactMixturePosterior:
+    def condition(self, context_x: Values, context_y: Values) -> ExactMixturePosterior:
         """See `Predictor.condition`."""
+        context_x, context_y = asked_context(context_x, context_y, self.prior)
         posteriors = tuple(part.condition(context_x, context_y) for part in self.parts)
-        return ExactMixturePosterior(posteriors, self._log_joint(context_x, context_y).log_softmax(-1))
+        return ExactMixturePosterior(self.prior, posteriors, self._log_joint(context_x, context_y).log_softmax(-1))
 
-    def log_evidence(
-        self, context_x: Float[Tensor, "*batch context features"], context_y: Num[Tensor, "*batch context"]
-    ) -> Float[Tensor, "*batch"]:
+    def log_evidence(self, context_x: Values, context_y: Values) -> Float[Tensor, "*batch"]:
         """See `ExactPredictor.log_evidence`."""
+        context_x, context_y = asked_context(context_x, context_y, self.prior)
         return self._log_joint(context_x, context_y).logsumexp(-1)
 
     def _log_joint(

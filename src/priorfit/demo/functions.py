@@ -97,6 +97,8 @@ def coarse_to_fine(count: int) -> Tensor:
 
 def example(subject: Subject, name: str) -> Points:
     """The points of an example, drawn from the model itself, so that they are likely under its prior."""
+    if name not in EXAMPLES:
+        raise InputError(f"no example {name!r}; there are: {', '.join(EXAMPLES)}.")
     trained = subject.trained_context
     shares = EXAMPLES[name] if trained is None else EXAMPLES[name][: trained[1]]
     left, right = subject.x_range

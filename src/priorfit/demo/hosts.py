@@ -56,7 +56,11 @@ class Hosts:
 
     def refuses(self, host: str, origin: str | None) -> bool:
         """Whether a request comes under a foreign name, or from a page of another site."""
-        return not self.allows(host) or (origin is not None and urlsplit(origin).netloc.lower() != host.lower())
+        try:
+            foreign = origin is not None and urlsplit(origin).netloc.lower() != host.lower()
+        except ValueError:  # brackets that are not closed
+            return True
+        return foreign or not self.allows(host)
 
 
 def is_address(name: str) -> bool:

@@ -71,6 +71,8 @@ def server_for(open_document: Callable[[Document], None], host: str, port: int) 
 
 def free_port(host: str, port: int) -> int:
     """The port, or any free one for 0, if it is available: Bokeh would leave its socket open after an error."""
+    if not 0 <= port <= 65535:
+        raise InputError(f"a port is a number from 0 to 65535; got {port}. Choose another one with --port.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         with socket.create_server((host, port), family=family) as taken:

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.distributions import Distribution
 
 from priorfit.demo.subject import Subject
+from priorfit.errors import InputError
 from priorfit.network.posterior import PFNPosterior
 from priorfit.predictor import Posterior, Predictor
 
@@ -41,7 +42,10 @@ class Points:
     @classmethod
     def of(cls, x: Iterable[float], y: Iterable[float]) -> "Points":
         """Points from two columns."""
-        return cls(tuple(map(float, x)), tuple(map(float, y)))
+        try:
+            return cls(tuple(map(float, x)), tuple(map(float, y)))
+        except (TypeError, ValueError) as error:
+            raise InputError(f"points are two columns of numbers; got something else ({error}).") from error
 
     def __len__(self) -> int:
         return len(self.x)

@@ -13,7 +13,14 @@ from torch.distributions.utils import lazy_property
 from priorfit.distributions.constraints import positive_vector, vector_without_nan
 from priorfit.distributions.normal_tails import normal_cdf
 from priorfit.distributions.quantiles import mixture_quantiles
-from priorfit.distributions.values import Values, as_levels, as_values
+from priorfit.distributions.values import (
+    Values,
+    as_levels,
+    as_values,
+    broadcast_shape,
+    check_parameters,
+    readable_constraints,
+)
 
 ASCENT_STEPS = 60
 MODE_REACH = 2
@@ -55,8 +62,11 @@ class NormalMixture(Distribution):
         scale: Float[Tensor, "*#batch #components"],
         validate_args: bool | None = None,
     ) -> None:
-        self.logits, self.loc, self.scale = torch.broadcast_tensors(logits, loc, scale)
-        super().__init__(self.logits.shape[:-1], validate_args=validate_args)
+        check_parameters(logits=logits, loc=loc, scale=scale)
+        shape = broadcast_shape(logits.shape, loc.shape, scale.shape)
+        self.logits, self.loc, self.scale = (part.expand(shape) for part in (logits, loc, scale))
+        with readable_constraints():
+            super().__init__(self.logits.shape[:-1], validate_args=validate_args)
 
     @lazy_property
     def log_probs(self) -> Float[Tensor, "*batch components"]:

@@ -11,7 +11,14 @@ from torch.nn.functional import pad
 
 from priorfit.distributions.constraints import increasing, vector_without_nan
 from priorfit.distributions.lookup import at, bucket_of, points_first, points_last
-from priorfit.distributions.values import Values, as_levels, as_values
+from priorfit.distributions.values import (
+    Values,
+    as_levels,
+    as_values,
+    broadcast_shape,
+    check_parameters,
+    readable_constraints,
+)
 from priorfit.errors import ShapeError
 
 
@@ -39,16 +46,18 @@ class Riemann(Distribution, ABC):
         logits: Float[Tensor, "*#batch buckets"],
         validate_args: bool | None = None,
     ) -> None:
+        check_parameters(borders=borders, logits=logits)
         if borders.ndim < 1 or logits.ndim < 1 or borders.shape[-1] != logits.shape[-1] + 1:
             raise ShapeError(
                 "borders must have one entry more than logits along the last axis; got shapes "
                 f"{tuple(borders.shape)} and {tuple(logits.shape)}."
             )
-        batch_shape = torch.broadcast_shapes(borders.shape[:-1], logits.shape[:-1])
+        batch_shape = broadcast_shape(borders.shape[:-1], logits.shape[:-1])
         dtype = torch.promote_types(borders.dtype, logits.dtype)
         self.borders = borders.to(dtype)
         self.logits = logits.to(dtype).expand(*batch_shape, logits.shape[-1])
-        super().__init__(batch_shape, validate_args=validate_args)
+        with readable_constraints():
+            super().__init__(batch_shape, validate_args=validate_args)
 
     @abstractmethod
     def _log_density_within(

@@ -1,10 +1,11 @@
 """Tensors from the numbers, lists, arrays and tensors at which a distribution is evaluated."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import torch
-from jaxtyping import Float, Num
+from jaxtyping import Float, Num, Shaped
 from torch import Tensor
 
 from priorfit.errors import InputError, ShapeError
@@ -21,6 +22,8 @@ def as_values(value: Values, like: Float[Tensor, "..."], batch_shape: torch.Size
     >>> as_values(1, torch.zeros(3), torch.Size([3])), as_values([0.5, 2.0], torch.zeros(()), torch.Size([]))
     (tensor(1.), tensor([0.5000, 2.0000]))
     """
+    if isinstance(value, Tensor):
+        check_dense(value, "values")
     values = value if isinstance(value, Tensor) else torch.from_numpy(_array(value)).to(like.device, like.dtype)
     if values.dtype is torch.bool or values.is_complex():
         raise InputError(f"expected real numbers; got a tensor of {values.dtype}.")
@@ -55,13 +58,41 @@ def as_probability(level: Values, name: str = "level") -> float:
 
 def _array(value: Values) -> Float[np.ndarray, "..."]:
     """A copy in float64."""
+    check_unmasked(value, "values")
     try:
         array = np.asarray(value)
+        array = array.astype(np.float64) if is_of_numbers(array) else array
     except (TypeError, ValueError, RuntimeError) as error:  # a list of unequal lists, or of tensors with gradients
         raise InputError(f"expected numbers or one array of them; got {value!r}.") from error
     if array.dtype.kind not in "fiu":
         raise InputError(f"expected real numbers; got {value!r} of type {type(value).__name__}.")
     return np.array(array, dtype=np.float64, order="C")
+
+
+def is_of_numbers(array: Shaped[np.ndarray, "..."]) -> bool:
+    """Whether an array of objects holds real numbers alone: no text that looks like one, no truth values."""
+    kinds = (float, int, np.floating, np.integer)
+    return array.dtype == object and all(isinstance(e, kinds) and not isinstance(e, bool) for e in array.flat)
+
+
+def check_dense(tensor: Num[Tensor, "..."], name: str) -> None:
+    """Refuse tensors that hold no numbers, or not all of them: on ``meta``, sparse, nested or quantised."""
+    if tensor.is_meta:
+        raise InputError(f"{name} is a tensor on the device meta, which holds no numbers. Give one with values.")
+    if tensor.layout != torch.strided or tensor.is_nested or tensor.is_quantized:
+        raise InputError(
+            f"{name} must be a plain tensor; got one that is sparse, nested or quantised ({tensor.layout}, "
+            f"{tensor.dtype}). Make it dense: x.to_dense(), or x.dequantize()."
+        )
+
+
+def check_unmasked(array: object, name: str) -> None:
+    """Refuse arrays with masked entries: numpy would show what lies below the mask."""
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        raise InputError(
+            f"{name} has {int(np.ma.count_masked(array))} masked value(s); what is missing cannot be read. Drop those "
+            "points, or fill them: x.filled(...)."
+        )
 
 
 def _check_shape(shape: torch.Size, batch_shape: torch.Size) -> None:
@@ -73,3 +104,33 @@ def _check_shape(shape: torch.Size, batch_shape: torch.Size) -> None:
             f"values must broadcast with the batch shape {tuple(batch_shape)} of the distribution; got {tuple(shape)}. "
             f"To ask each of the batch for all values, add axes at the end: shape {(*shape, *ones)}."
         ) from None
+
+
+def check_parameters(**parameters: object) -> None:
+    """Refuse parameters of a distribution that are no tensors of floats."""
+    for name, value in parameters.items():
+        if not isinstance(value, Tensor) or not value.is_floating_point():
+            found = value.dtype if isinstance(value, Tensor) else type(value).__name__
+            raise InputError(f"{name} must be a tensor of floating-point numbers; got {found}. Use torch.tensor(...).")
+
+
+def broadcast_shape(*shapes: torch.Size) -> torch.Size:
+    """The shape that parameters of a distribution have together, or an error of ours.
+
+    >>> broadcast_shape(torch.Size([3, 1]), torch.Size([2]))
+    torch.Size([3, 2])
+    """
+    try:
+        return torch.broadcast_shapes(*shapes)
+    except RuntimeError:
+        listed = ", ".join(str(tuple(shape)) for shape in shapes)
+        raise ShapeError(f"the parameters of a distribution must broadcast; got the shapes {listed}.") from None
+
+
+@contextmanager
+def readable_constraints() -> Iterator[None]:
+    """What torch says of parameters that do not obey their constraints, as an error of ours."""
+    try:
+        yield
+    except ValueError as error:
+        raise InputError(str(error)) from None

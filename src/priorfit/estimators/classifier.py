@@ -67,9 +67,15 @@ class PFNClassifier(ClassifierMixin, PFNEstimator):
     def fit(self, X: Any, y: Any) -> "PFNClassifier":
         """Condition the model on rows ``X (rows, features)`` and labels ``y (rows,)``."""
         x, y = self._validated(X, y=y)
-        check_classification_targets(y)
+        try:
+            check_classification_targets(y)
+            classes, labels = np.unique(y, return_inverse=True)
+        except TypeError as error:  # they cannot be sorted
+            raise InputError(
+                f"labels must be all numbers or all text; got several types, or missing ones ({error}). Drop or encode "
+                "those rows."
+            ) from error
         model = self._loaded(Classes)
-        classes, labels = np.unique(y, return_inverse=True)
         check_number(len(classes), known_classes(model))
         rows = self._context_rows(model, len(x), labels)
         x, labels = x[rows], labels[rows]
@@ -79,7 +85,7 @@ class PFNClassifier(ClassifierMixin, PFNEstimator):
         return self
 
     def predict_distribution(self, X: Any) -> Distribution:
-        """Posterior predictive over the indices of ``classes_``: a Bernoulli or Categorical of shape ``(rows,)``."""
+        """Posterior predictive over the indices of ``classes_``: a Categorical of shape ``(rows,)``."""
         ppd = self._answer(X)
         if len(self.classes_) == known_classes(self.model_):
             return ppd

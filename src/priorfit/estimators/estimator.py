@@ -11,6 +11,7 @@ from torch.distributions import Distribution
 from priorfit.data import Classes, Real
 from priorfit.errors import InputError
 from priorfit.estimators.models import loaded
+from priorfit.estimators.readable import numeric, plain, undated
 from priorfit.estimators.too_many import Labels, TooManyColumns, TooManyRows, check_choice, kept_columns, kept_rows
 from priorfit.extras import needs_extra
 from priorfit.network import Model
@@ -66,9 +67,11 @@ class PFNEstimator(BaseEstimator, ABC):
         return model
 
     def _validated(self, X: Any, **more: Any) -> Any:
-        """Tables and targets as arrays, after the checks of scikit-learn."""
+        """Tables and targets as arrays, after the checks of scikit-learn and of what it lets pass."""
+        if more.get("y") is not None:
+            more["y"] = (numeric if more.get("y_numeric") else plain)(more["y"], "y")
         try:
-            return validate_data(self, X, dtype=(np.float64, np.float32), **more)
+            return validate_data(self, undated(plain(X, "X"), "X"), dtype=(np.float64, np.float32), **more)
         except ValueError as error:
             if "could not convert string" not in str(error):
                 raise

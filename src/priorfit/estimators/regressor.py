@@ -83,8 +83,11 @@ class PFNRegressor(RegressorMixin, PFNEstimator):
         self, X: Any, quantiles: Sequence[float] | Float[np.ndarray, " quantiles"] = (0.025, 0.5, 0.975)
     ) -> Float[np.ndarray, "rows quantiles"]:
         """The quantiles of each row's distribution, one column for each level."""
-        levels = np.asarray(quantiles, dtype=np.float64)
-        if levels.ndim != 1 or not ((levels > 0) & (levels < 1)).all():
+        try:
+            levels = np.asarray(quantiles, dtype=np.float64)
+        except (ValueError, TypeError):
+            levels = np.zeros(0)
+        if levels.ndim != 1 or not levels.size or not ((levels > 0) & (levels < 1)).all():
             raise InputError(
                 f"quantiles must be a list of levels above 0 and below 1; got {quantiles}. Write 95 % as 0.95."
             )

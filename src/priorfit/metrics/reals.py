@@ -12,7 +12,10 @@ from priorfit.errors import InputError
 def real_values(ppd: Distribution, value: Values) -> Float[Tensor, "..."]:
     """Values as tensors that broadcast with a distribution of reals."""
     check_reals(ppd)
-    return as_values(value, ppd.mean, ppd.batch_shape)
+    values = as_values(value, ppd.mean, ppd.batch_shape)
+    if not bool(values.isfinite().all()):
+        raise InputError("values that a prediction is compared with must be finite; got NaN or infinity. Drop those.")
+    return values
 
 
 def quantile(ppd: Distribution, level: float) -> Float[Tensor, "*batch"]:
@@ -22,7 +25,14 @@ def quantile(ppd: Distribution, level: float) -> Float[Tensor, "*batch"]:
     return ppd.icdf(torch.tensor(level, dtype=torch.float64, device=mean.device)).to(mean.dtype)
 
 
+def check_distribution(ppd: object) -> None:
+    """Refuse what is no distribution."""
+    if not isinstance(ppd, Distribution):
+        raise InputError(f"expected a distribution, such as predict gives; got {type(ppd).__name__}.")
+
+
 def check_reals(ppd: Distribution) -> None:
-    """Refuse distributions over classes, which have neither quantiles nor distances."""
+    """Refuse what is no distribution, and those over classes, which have neither quantiles nor distances."""
+    check_distribution(ppd)
     if isinstance(ppd, Categorical):
         raise InputError(f"expected a distribution of reals; got {type(ppd).__name__}, which is one of classes.")

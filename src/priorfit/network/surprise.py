@@ -95,6 +95,8 @@ def surprise_of(
 
     Where units are free, each dataset is standardised by its own mean and deviation first, and so is each draw.
     """
+    if not isinstance(draws, int):
+        raise InputError(f"draws must be a whole number; got {draws!r}.")
     known = prior_of(model) if prior is None else checked_prior(prior, model)
     ask = asking(model)
     rows = [
@@ -145,7 +147,9 @@ def draws_at_inputs(prior: Prior) -> bool:
 
 
 def checked_prior(prior: Prior, model: "PFN") -> Prior:
-    """Refuse a prior over other data than the model's."""
+    """Refuse what is no prior, and one over other data than the model's."""
+    if not isinstance(prior, Prior):
+        raise InputError(f"surprise takes a prior, such as GaussianProcess(); got {prior!r}.")
     if (prior.outcome, prior.num_features) != (model.problem.outcome, model.problem.num_features):
         raise InputError(
             f"this model is for {model.problem.num_features} feature(s) and {model.problem.outcome}; the prior has "

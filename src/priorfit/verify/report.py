@@ -1,9 +1,11 @@
 """One call, one report: is this posterior right?"""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+import numpy as np
 
 from priorfit.checkpoint import write_atomically
 from priorfit.description import describe
@@ -87,12 +89,10 @@ def verify(
     good
     """
     model = predictor(model)
-    prior = prior_of(model) if prior is None else prior
-    sizes = tuple(sorted(set(context_sizes))) if context_sizes is not None else spread_sizes(*trained_range(model))
-    if not sizes or sizes[0] < 0 or num_datasets < 2:
-        raise InputError(
-            f"verify needs context sizes of at least 0 and 2 datasets or more; got {sizes}, {num_datasets}."
-        )
+    prior = prior_of(model) if prior is None else checked_prior(prior)
+    sizes = spread_sizes(*trained_range(model)) if context_sizes is None else checked_sizes(context_sizes)
+    if not isinstance(num_datasets, int) or num_datasets < 2:
+        raise InputError(f"verify needs 2 datasets or more for each context size; got {num_datasets!r}.")
     model = model.in_model_units() if isinstance(model, Model) else model  # draws of the prior are in these units
     asked = {size: examined(model, prior, size, num_datasets, seed) for size in sizes}
     checks = [range_check(model, sizes), inputs_check(model, prior)]
@@ -119,6 +119,28 @@ def predictor(model: Predictor | str | Path) -> Predictor:
             f"got {type(model).__name__}."
         )
     return model
+
+
+def checked_prior(prior: object) -> Prior:
+    """Refuse what is no prior."""
+    if not isinstance(prior, Prior):
+        raise InputError(
+            "verify takes a prior, such as GaussianProcess() or a function decorated with @pf.prior(num_features=1); "
+            f"got {prior!r}."
+        )
+    return prior
+
+
+def checked_sizes(sizes: object) -> tuple[int, ...]:
+    """Context sizes, each once and in order.
+
+    >>> checked_sizes([5, 0, 5])
+    (0, 5)
+    """
+    listed = list(sizes) if isinstance(sizes, Iterable) and not isinstance(sizes, str) else []
+    if not listed or not all(isinstance(size, int | np.integer) and size >= 0 for size in listed):
+        raise InputError(f"verify needs a list of context sizes, whole numbers of at least 0; got {sizes!r}.")
+    return tuple(sorted({int(size) for size in listed}))
 
 
 def prior_of(model: Predictor) -> Prior:
