@@ -75,7 +75,7 @@ def is_of_numbers(array: Shaped[np.ndarray, "..."]) -> bool:
     return array.dtype == object and all(isinstance(e, kinds) and not isinstance(e, bool) for e in array.flat)
 
 
-def check_dense(tensor: Num[Tensor, "..."], name: str) -> None:
+def check_dense(tensor: Shaped[Tensor, "..."], name: str) -> None:
     """Refuse tensors that hold no numbers, or not all of them: on ``meta``, sparse, nested or quantised."""
     if tensor.is_meta:
         raise InputError(f"{name} is a tensor on the device meta, which holds no numbers. Give one with values.")
