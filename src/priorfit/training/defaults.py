@@ -34,8 +34,8 @@ def suggested_network(prior: Prior) -> NetworkSettings | None:
 
     >>> suggested_network(GaussianProcess()).solver
     LinearSolver(features=64, components=1, hidden=128, evidence_weight=0.0)
-    >>> suggested_network(Mixture([GaussianProcess(), GaussianProcess(kernel="matern12")])).solver.components
-    2
+    >>> type(suggested_network(Mixture([GaussianProcess(), GaussianProcess(kernel="matern12")])).solver).__name__
+    'LatentSolver'
     """
     if hyper_parameters(prior) and has_one_ranged_feature(prior):
         return NetworkSettings(layers=LAYERS_BEHIND_LATENTS, solver=LatentSolver(latents=hyper_parameters(prior)))
@@ -93,8 +93,17 @@ def _lengthscale_and_variance(prior: HyperGaussianProcess) -> int:
 
 @hyper_parameters.register
 def _scale(prior: Standardized) -> int:
-    inner = prior.prior
-    return 2 if hyper_parameters(inner) or isinstance(inner, GaussianProcess) else 0
+    return 2 if is_process(prior.prior) else 0
+
+
+@hyper_parameters.register
+def _kinds(prior: Mixture) -> int:
+    return 2 if all(map(is_process, prior.priors)) else 0
+
+
+def is_process(prior: Prior) -> bool:
+    """Whether functions are draws of a Gaussian process, given some hyper-parameters."""
+    return isinstance(prior, GaussianProcess) or hyper_parameters(prior) > 0
 
 
 def has_one_ranged_feature(prior: Prior) -> bool:

@@ -15,7 +15,6 @@ from priorfit.training.batches import RACE_STREAM
 from priorfit.training.defaults import default_data
 from priorfit.training.loop import card_of
 from priorfit.training.networks import start_network
-from priorfit.training.plan import seconds_per_step
 from priorfit.training.recipe import Budget, Recipe
 from priorfit.training.trainer import Trainer
 
@@ -75,17 +74,17 @@ def ran(name: str, recipe: Recipe, seconds: float, judged: list[Batch]) -> Runne
     """A candidate after its share: a whole small training, since only a decayed learning rate shows what it can do."""
     network = start_network(recipe, None)
     started = time.perf_counter()
+    trainer = Trainer(network, recipe, FEWEST_STEPS)
     try:
-        per_step = seconds_per_step(recipe, network)
-        left = seconds - (time.perf_counter() - started)
-        steps = max(FEWEST_STEPS, int(left / per_step))
-        trainer = Trainer(network, replace(recipe, budget=Budget(steps=steps)), steps)
-        for _ in range(steps):
+        while trainer.step < trainer.steps:
             trainer.take_step()
-        network.card = card_of(trainer.recipe, trainer, time.perf_counter() - started, None)
+            per_step = (time.perf_counter() - started) / trainer.step
+            trainer.steps = max(FEWEST_STEPS, trainer.step, int(seconds / per_step))
     except TrainingError:  # its gradients were not finite
         return Runner(name, recipe, network, float("inf"), 0)
-    return Runner(name, recipe, network, mean_loss(network, judged), steps)
+    taken = replace(recipe, budget=Budget(steps=trainer.steps))
+    network.card = card_of(taken, trainer, time.perf_counter() - started, None)
+    return Runner(name, recipe, network, mean_loss(network, judged), trainer.steps)
 
 
 def judged_batches(recipe: Recipe) -> list[Batch]:
