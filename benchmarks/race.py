@@ -5,8 +5,8 @@
 Each prior is fitted for some minutes by every candidate of the race, and by the race itself (`network="auto"`). The
 NLL is that of 8 queries of 400 datasets at n = 3, 10, 30 (seed 0, the same for all); differences are paired. For priors
 made of Gaussian processes the gap to the exact posterior is printed. Minutes are those of the processor, by one thread,
-so that other work on the machine does not matter; three minutes on two quiet cores are more. Rows are kept as they come; a run
-that was stopped goes on.
+so that other work on the machine does not matter; three minutes on two quiet cores are more. Rows are kept as they
+come; a run that was stopped goes on.
 """
 
 import argparse

@@ -8,6 +8,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 import priorfit as pf
+from priorfit import public
 from priorfit.values import HasArray
 
 PUBLIC = {
@@ -64,8 +65,10 @@ PUBLIC = {
     "SigmoidHead",
     "SoftmaxHead",
     "SolverSettings",
+    "Stage",
     "Standardized",
     "Strokes",
+    "Surprise",
     "UniformInputs",
     "UniformSizes",
     "WeightedFeatures",
@@ -108,14 +111,14 @@ def test_a_name_that_does_not_exist_is_an_attribute_error():
     assert not hasattr(pf, "nonsense")
 
 
-@pytest.mark.parametrize("extra", ["estimators", "plots"])
+@pytest.mark.parametrize("extra", ["estimators", "plots", "tables"])
 def test_dir_shows_what_an_extra_brings_beside_all_other_names(extra: str):
     assert extra in dir(pf)
     assert set(dir(pf)) >= PUBLIC
 
 
-ROOMS = (pf, pf.baselines, pf.distributions, pf.metrics, pf.network, pf.priors, pf.training)
-MADE_FOR_THE_USER = {"PFNPosterior", "PriorReport", "Report"}  # nobody else calls their constructors
+ROOMS = (public, pf.baselines, pf.distributions, pf.metrics, pf.network, pf.priors, pf.training)
+MADE_FOR_THE_USER = {"PFNPosterior", "PriorReport", "Report", "Surprise"}  # nobody else calls their constructors
 FULFILLED_UNNAMED = {HasArray}  # arrays and frames are of this protocol by themselves
 
 

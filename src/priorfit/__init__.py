@@ -24,6 +24,9 @@ class _Package(_ModuleType):
 
 _sys.modules[__name__].__class__ = _Package
 
+_EXTRAS = ("estimators", "plots", "tables")
+"""Folders that need an extra, and are imported when they are asked for."""
+
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
@@ -39,4 +42,4 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     public = vars(_import_module("priorfit.public"))
-    return sorted({name for name in {*globals(), *public} if not name.startswith("_")} | {"__version__"})
+    return sorted({name for name in {*globals(), *public} if not name.startswith("_")} | {"__version__", *_EXTRAS})
