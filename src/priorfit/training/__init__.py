@@ -9,6 +9,7 @@ from priorfit.training.fit import fit as fit
 from priorfit.training.loop import Interrupted as Interrupted
 from priorfit.training.loop import RunOptions as RunOptions
 from priorfit.training.optimiser import OptimiserSettings as OptimiserSettings
+from priorfit.training.other_contexts import OtherContexts as OtherContexts
 from priorfit.training.progress import Display as Display
 from priorfit.training.progress import Reading as Reading
 from priorfit.training.recipe import Budget as Budget
