@@ -1,7 +1,9 @@
 import math
 import re
+import shutil
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 import torch
@@ -198,3 +200,16 @@ def fresh_loss(model: pf.PFN) -> float:
     recorder = Recorder()
     pf.train(recipe, display=recorder)
     return recorder.readings[0].loss
+
+
+def test_a_raced_run_goes_on_with_what_the_race_chose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    races = []
+    monkeypatch.setattr(FIT, "candidates", lambda prior: CANDIDATES)
+    monkeypatch.setattr(FIT, "race", lambda *arguments: races.append(race(*arguments)) or races[-1])
+    call = {"num_points": 12, "minutes": 0.05, "progress": False, "folder": tmp_path / "run"}
+    whole = pf.fit(own_gp, **call)
+    shutil.rmtree(tmp_path / "run" / "model")  # as if it had been stopped before its end
+    again = pf.fit(own_gp, **call, resume=True)
+    assert len(races) == 1
+    assert again.settings == whole.settings == races[0].winner.recipe.network
+    assert all(torch.equal(value, again.state_dict()[name]) for name, value in whole.state_dict().items())

@@ -12,8 +12,12 @@ from priorfit.training.defaults import candidates, default_data, suggested_netwo
 from priorfit.training.loop import RunOptions
 from priorfit.training.progress import Display, Silent
 from priorfit.training.race import race
-from priorfit.training.recipe import Budget, DataSettings, Recipe, file_name
+from priorfit.training.recipe import Budget, DataSettings, Recipe, file_name, recipe_from
+from priorfit.training.resume import RunFolder
 from priorfit.training.stages import train
+
+PLACEHOLDER = {"type": "BetaBernoulli"}
+"""A prior that can be described: that of the user may be a function, which a file does not hold."""
 
 
 def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to them
@@ -70,7 +74,10 @@ def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to
     )
     options = RunOptions(None if folder is None else usable_path(folder), resume, device)
     display = screen() if progress else Silent()
-    recipe, start = prepared(recipe, network, display)
+    if resume and options.folder is not None and RunFolder(options.folder).holds_run():
+        recipe, start = as_begun(recipe, RunFolder(options.folder)), None
+    else:
+        recipe, start = prepared(recipe, network, display)
     model = train(recipe, options, display, start)
     assert isinstance(model, PFN)
     return model
@@ -92,6 +99,13 @@ def prepared(
     left = max(0.1, 1 - found.seconds / (60 * recipe.budget.minutes))
     minutes = left * recipe.budget.minutes
     return replace(found.winner.recipe, budget=Budget(minutes=minutes)), found.winner.network
+
+
+def as_begun(recipe: Recipe, folder: RunFolder) -> Recipe:
+    """The recipe with the network, the data and the budget of the run in a folder: a race may have chosen them."""
+    begun = {**recipe.description(), **{name: folder.recipe().get(name) for name in ("network", "data", "budget")}}
+    chosen = recipe_from({**begun, "prior": PLACEHOLDER})
+    return replace(recipe, network=chosen.network, data=chosen.data, budget=chosen.budget)
 
 
 def screen() -> Display:

@@ -70,6 +70,10 @@ class RunFolder:
         except (KeyError, TypeError) as error:
             raise CheckpointError(f"{self.checkpoint} is no checkpoint of a run that this version knows.") from error
 
+    def recipe(self) -> dict[str, Any]:
+        """The description of the recipe that the run was started with."""
+        return load_folder(self.checkpoint, ())[1].get("recipe", {})
+
     def make(self) -> None:
         """Make the folder, unless it is there; one that holds anything but a run is refused, as `save` does."""
         if self.path.exists() and not self.path.is_dir():
