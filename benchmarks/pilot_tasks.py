@@ -12,7 +12,7 @@ from priorfit import metrics
 from priorfit.baselines.collapsed_bnn import CollapsedBNN
 from priorfit.baselines.exact_gp import ExactGP
 from priorfit.baselines.hyper_gp_oracle import HyperGPOracle
-from priorfit.cli import quickstart
+from priorfit.cli import comparison
 from priorfit.data import Batch
 from priorfit.distributions import best_fit
 from priorfit.metrics import Estimate
@@ -72,7 +72,7 @@ def collapsed() -> Callable[[Batch], Distribution]:
 HYPER_1D = HyperGaussianProcess(num_features=1)
 GP_5D = GaussianProcess(num_features=5, lengthscale=0.6, noise=1e-4)
 TASKS = {
-    "quickstart": PilotTask(quickstart.PRIOR, 24, quickstart.CONTEXT_SIZES, exact_gp(quickstart.PRIOR), 8_000),
+    "quickstart": PilotTask(comparison.PRIOR, 24, comparison.CONTEXT_SIZES, exact_gp(comparison.PRIOR), 8_000),
     "gp-5d": PilotTask(GP_5D, 200, (1, 11, 51, 101, 191), exact_gp(GP_5D), 1_000, num_queries=4),
     "hyper-1d": PilotTask(HYPER_1D, 31, (5, 10, 15, 20, 25, 30), oracle(HYPER_1D), 500, num_queries=3),
     "bnn-small": PilotTask(SMALL, 101, (5, 20, 50, 100), collapsed(), 300, num_queries=50),

@@ -7,7 +7,6 @@ import pytest
 from tiny_recipes import TINY_NETWORK
 
 import priorfit as pf
-from priorfit.baselines import AttentiveNeuralProcess
 from priorfit.errors import InputError, PriorfitError
 from priorfit.network import PFN, Problem, load_pfn
 from priorfit.paths import usable_path
@@ -18,7 +17,6 @@ MODEL = PFN(TINY_NETWORK, Problem(1, pf.Real(), (0.0, 1.0)))
 DOORS: dict[str, Callable[[object], object]] = {
     "load": pf.load,
     "load_pfn": load_pfn,
-    "load of a neural process": AttentiveNeuralProcess.load,
     "save": MODEL.save,
     "fit": lambda path: pf.fit(pf.GaussianProcess(), num_points=3, steps=1, folder=path, progress=False),
     "resume": lambda path: pf.fit(pf.GaussianProcess(), num_points=3, steps=1, folder=path, resume=True),

@@ -14,6 +14,7 @@ from scipy.stats import gamma
 from priorfit.baselines import MLE2GP, ExactGP, botorch_gp
 from priorfit.baselines.deadline import Deadline
 from priorfit.errors import FitError, InputError
+from priorfit.predictor import predict
 from priorfit.priors import Gamma, GaussianProcess, HyperGaussianProcess
 from priorfit.priors.gaussian_process import draw_gaussian
 from priorfit.priors.hyper_gaussian_process import Hyperparameters

@@ -14,6 +14,7 @@ from priorfit.baselines.nuts_bnn import NutsBNN, NutsBNNPosterior
 from priorfit.data import Classes
 from priorfit.distributions.class_probabilities import class_log_probs
 from priorfit.errors import InputError, TimeLimitError
+from priorfit.predictor import predict
 from priorfit.priors import ArchitecturePrior, BayesianNetwork, LinearRegression
 from priorfit.priors.bayesian_network import LARGE, SMALL
 from priorfit.seeding import seeded

@@ -13,6 +13,7 @@ from priorfit.baselines import ExactGP, HyperGPOracle, NutsGP, numpyro_gp, nuts_
 from priorfit.baselines.deadline import Deadline
 from priorfit.baselines.gp_chain import GPChainSettings, hyper_coordinates
 from priorfit.errors import InputError, TimeLimitError
+from priorfit.predictor import predict
 from priorfit.priors import Gamma, GaussianProcess, HyperGaussianProcess
 from priorfit.priors.kernels import distances
 from priorfit.seeding import seeded

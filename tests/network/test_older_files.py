@@ -84,10 +84,13 @@ CASES: dict[str, tuple[NetworkSettings, dict[str, Any], dict[str, str], Problem]
                 for i in (0, 2)
                 for part in ("weight", "bias")
             },
-            "solver.family.slope": "regression.family.slope",
+            **{
+                f"solver.family.{name}": f"regression.family.{name}"
+                for name in ("slope", "curvature", "start", "log_power")
+            },
             **{
                 f"solver.family.{layer}.{part}": f"regression.family.{layer}.{part}"
-                for layer in ("hidden", "output")
+                for layer in ("hidden", "output", "log_prior")
                 for part in ("weight", "bias")
             },
         },

@@ -164,7 +164,7 @@ def test_a_setting_of_the_wrong_type_is_named(fields, message):
 @pytest.mark.usefixtures("as_users_run_it")
 @pytest.mark.parametrize("count", [2.0, "3", True, None])
 def test_the_number_of_classes_is_whole(count):
-    with pytest.raises(InputError, match="a whole number of classes; got"):
+    with pytest.raises(InputError, match="count of a Classes must be a whole number; got"):
         Classes(count)
 
 

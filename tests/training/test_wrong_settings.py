@@ -34,7 +34,7 @@ WRONG = {
     "fit seed": (lambda: pf.fit(GP, seed=1.5), r"seed of a Recipe must be a whole number; got 1\.5"),
     "fit negative seed": (lambda: pf.fit(GP, seed=-1), "seed must be at least 0; got -1"),
     "fit targets": (lambda: pf.fit(GP, targets="expectd"), "'expectd'. Did you mean 'expected'"),
-    "fit network": (lambda: pf.fit(GP, network="large"), "network must be a NetworkSettings; got 'large'"),
+    "fit network": (lambda: pf.fit(GP, network="large"), "NetworkSettings; got 'large'"),
     "fit prior": (lambda: pf.fit("GaussianProcess"), "fit takes a prior; got str"),
     "fit prior class": (lambda: pf.fit(pf.GaussianProcess), "fit takes a prior; got ABCMeta"),
     "train a path": (lambda: pf.train("recipe.toml"), "train takes a Recipe; got 'recipe.toml'. Read one"),

@@ -219,7 +219,7 @@ class OtherAtGivenInputs(GaussianProcess):
 
 
 def test_a_prior_that_draws_other_targets_at_given_inputs_is_found():
-    prior = OtherAtGivenInputs(lengthscale=0.4, noise=0.01)
-    assert surprise_check(ExactGP(GP), prior, 10, seed=0).verdict == "bad"
-    assert surprise_check(ExactGP(GP), GP, 10, seed=0).verdict == "good"
-    assert surprise_check(ExactGP(GP), pf.Strokes(), 10, seed=0).verdict == "not checked"
+    model, right = pf.load("gp-rbf-1d"), pf.GaussianProcess(lengthscale=0.6, noise=1e-4)
+    assert surprise_check(model, OtherAtGivenInputs(lengthscale=0.6, noise=1e-4), 10, seed=0).verdict == "bad"
+    assert surprise_check(model, right, 10, seed=0).verdict == "good"
+    assert surprise_check(model, pf.Strokes(), 10, seed=0).verdict == "not checked"

@@ -89,7 +89,7 @@ class CollapsedBNN:
     >>> tasks = prior.sample(batch_size=4, num_points=30).split(num_context=20)
     >>> posterior = CollapsedBNN(prior, num_samples=2048).condition(tasks.context_x, tasks.context_y)
     >>> posterior.predict(tasks.query_x).probs.shape, posterior.effective_samples.shape
-    (torch.Size([4, 10]), torch.Size([4]))
+    (torch.Size([4, 10, 2]), torch.Size([4]))
     """
 
     prior: BayesianNetwork

@@ -86,7 +86,7 @@ class NutsBNN:
     >>> tasks = prior.sample(batch_size=2, num_points=10).split(num_context=5)
     >>> posterior = NutsBNN(prior, num_samples=4, backend="pyro").condition(tasks.context_x, tasks.context_y)
     >>> posterior.predict(tasks.query_x).probs.shape, posterior.chains[0].samples.shape
-    (torch.Size([2, 5]), torch.Size([1, 4, 10]))
+    (torch.Size([2, 5, 2]), torch.Size([1, 4, 10]))
     """
 
     prior: BayesianNetwork

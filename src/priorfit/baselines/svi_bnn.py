@@ -77,7 +77,7 @@ class SviBNN:
     >>> tasks = prior.sample(batch_size=2, num_points=10).split(num_context=5)
     >>> posterior = SviBNN(prior, num_steps=4).condition(tasks.context_x, tasks.context_y)
     >>> posterior.predict(tasks.query_x).probs.shape, posterior.guides[0].samples.shape
-    (torch.Size([2, 5]), torch.Size([4, 10]))
+    (torch.Size([2, 5, 2]), torch.Size([4, 10]))
     """
 
     prior: BayesianNetwork

@@ -41,8 +41,8 @@ class Surprise:
     is never below ``1 / (draws + 1)``.
 
     >>> import priorfit as pf
-    >>> x = torch.linspace(0, 1, 12)[:, None]
-    >>> surprise = pf.load("gp-rbf-1d").condition(x, 100 * torch.sin(3 * x[:, 0])).surprise()
+    >>> x = torch.linspace(0, 1, 20)[:, None]
+    >>> surprise = pf.load("gp-rbf-1d").condition(x, torch.sin(40 * x[:, 0])).surprise()
     >>> float(surprise.p_value), surprise.null, surprise.draws
     (0.005, 'prior', 199)
     """

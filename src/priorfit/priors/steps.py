@@ -38,6 +38,11 @@ class Steps(Prior):
         if not (self.scale > 0 and isfinite(self.scale)):
             raise InputError(f"scale must be positive and finite; got {self.scale}.")
 
+    @property
+    def uses_whole_dataset(self) -> bool:
+        """See `Prior.uses_whole_dataset`; steps lie between the points of the dataset."""
+        return True
+
     def draw(self, x: Float[Tensor, "batch all_points features"]) -> Datasets:
         """See `Prior.draw`."""
         batch_size, num_points, _ = x.shape

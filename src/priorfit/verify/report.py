@@ -104,7 +104,8 @@ def verify(
     if first is not last:
         checks.append(learning_check(first, last))
     checks += [order_check(model, last, seed), batch_check(model, last), queries_check(model, last)]
-    checks.append(surprise_check(model, prior, sizes[-1], seed))
+    if isinstance(model, PFN):
+        checks.append(surprise_check(model, prior, sizes[-1], seed))
     model_name = model.card.name if isinstance(model, Model) else type(model).__name__
     return Report(model_name, name, sizes, num_datasets, seed, tuple(checks), asked)
 

@@ -3,13 +3,9 @@
 import math
 
 import torch
-from torch import Tensor
-from torch.distributions import Distribution
 
 from priorfit.network import PFN
-from priorfit.network.one_step_ahead import Ask
 from priorfit.network.surprise import asking, draws_at_inputs, judged, own_units
-from priorfit.predictor import Predictor
 from priorfit.priors import Prior
 from priorfit.seeding import seeded
 from priorfit.verify.calibration import kolmogorov_distance
@@ -19,7 +15,7 @@ NUM_DATASETS, DRAWS, MOST_POINTS = 25, 39, 8
 """Few and small datasets, since each is compared with many draws of the prior."""
 
 
-def surprise_check(model: Predictor, prior: Prior, num_context: int, seed: int) -> Check:
+def surprise_check(model: PFN, prior: Prior, num_context: int, seed: int) -> Check:
     """Check that p-values of the prior's own datasets are uniform.
 
     Otherwise `targets` and `sample` of the prior draw from different distributions.
@@ -28,9 +24,7 @@ def surprise_check(model: Predictor, prior: Prior, num_context: int, seed: int) 
     if not draws_at_inputs(prior):
         words = "This prior draws its own inputs. Read surprise() beside the network's own draws."
         return Check(question, "not checked", words)
-    ask, units = (
-        (asking(model), own_units(model)) if isinstance(model, PFN) else (answers_of(model), torch.Tensor.clone)
-    )
+    ask, units = asking(model), own_units(model)
     with seeded(seed, 2):
         data = prior.sample(NUM_DATASETS, points)
     pairs = zip(data.x, data.y, strict=True)
@@ -46,12 +40,3 @@ def surprise_check(model: Predictor, prior: Prior, num_context: int, seed: int) 
         "Do not rely on surprise() here: the prior's targets at given x differ from those that come with its own x."
     )
     return Check(question, verdict, advised(words, verdict, advice), {"distance": distance, "chance": chance})
-
-
-def answers_of(model: Predictor) -> Ask:
-    """The posterior predictive of a predictor for a batch."""
-
-    def ask(x: Tensor, y: Tensor, query_x: Tensor) -> Distribution:
-        return model.condition(x, y).predict(query_x)
-
-    return ask

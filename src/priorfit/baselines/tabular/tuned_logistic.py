@@ -32,7 +32,7 @@ class TunedLogistic(TunedClassifier):
     >>> x, y = torch.arange(12.0)[:, None], torch.tensor([0.0, 1.0]).repeat_interleave(6)
     >>> posterior = TunedLogistic(grid={"C": (0.1, 10.0)}).condition(x, y)
     >>> posterior.predict(x[:2]).probs.shape, posterior.searches[0].num_tried
-    (torch.Size([2]), 2)
+    (torch.Size([2, 2]), 2)
     """
 
     grid: Grid = field(default_factory=lambda: paper_grid("logistic"))
