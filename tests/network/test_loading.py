@@ -188,10 +188,10 @@ FILES: dict[str, Callable[[Path], None]] = {
 def test_a_tampered_file_is_refused_soon(tamper: Callable[[Path], None], folder: Path):
     load_pfn(folder)
     tamper(folder)
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(CheckpointError):
         load_pfn(folder)
-    assert time.perf_counter() - started < SOON
+    assert time.process_time() - started < SOON
 
 
 @pytest.mark.parametrize("field", ["width", "layers", "self_attention"])
@@ -200,10 +200,10 @@ def test_an_absurd_neural_process_is_refused_soon(field: str, tmp_path: Path):
     AttentiveNeuralProcess(settings, Problem(1, pf.Real(), (0.0, 1.0))).save(tmp_path / "np")
     assert load(tmp_path / "np").settings == settings
     edit(tmp_path / "np", "network", field, value=60_000)
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(CheckpointError, match="far larger"):
         load(tmp_path / "np")
-    assert time.perf_counter() - started < SOON
+    assert time.process_time() - started < SOON
 
 
 @pytest.mark.parametrize("change", ["width", "layers"])

@@ -74,10 +74,8 @@ def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to
     )
     options = RunOptions(None if folder is None else usable_path(folder), resume, device)
     display = screen() if progress else Silent()
-    if resume and options.folder is not None and RunFolder(options.folder).holds_run():
-        recipe, start = as_begun(recipe, RunFolder(options.folder)), None
-    else:
-        recipe, start = prepared(recipe, network, display)
+    begun = None if options.folder is None or not resume else RunFolder(options.folder)
+    recipe, start = as_begun(recipe, begun) if begun and begun.holds_run() else prepared(recipe, network, display)
     model = train(recipe, options, display, start)
     assert isinstance(model, PFN)
     return model
@@ -101,11 +99,11 @@ def prepared(
     return replace(found.winner.recipe, budget=Budget(minutes=minutes)), found.winner.network
 
 
-def as_begun(recipe: Recipe, folder: RunFolder) -> Recipe:
+def as_begun(recipe: Recipe, folder: RunFolder) -> tuple[Recipe, None]:
     """The recipe with the network, the data and the budget of the run in a folder: a race may have chosen them."""
     begun = {**recipe.description(), **{name: folder.recipe().get(name) for name in ("network", "data", "budget")}}
     chosen = recipe_from({**begun, "prior": PLACEHOLDER})
-    return replace(recipe, network=chosen.network, data=chosen.data, budget=chosen.budget)
+    return replace(recipe, network=chosen.network, data=chosen.data, budget=chosen.budget), None
 
 
 def screen() -> Display:
