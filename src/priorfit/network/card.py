@@ -36,7 +36,7 @@ class ModelCard:
                 raise InputError(f"training must hold numbers of {', '.join(COUNTED)}; got {training!r}.")
 
     def _trainings(self) -> Iterator[dict[str, Any]]:
-        """Of this model, then of the one that it went on from, and so on."""
+        """The trainings of this model, of the one that it went on from, and so on."""
         training = self.training
         while training:
             yield training
@@ -44,7 +44,7 @@ class ModelCard:
             training = start.get("training", {}) if isinstance(start, dict) else start
 
     def trained_in_all(self, name: Literal["steps", "datasets", "seconds"]) -> float:
-        """Of its training and of those that it went on from.
+        """The total over its training and those that it went on from.
 
         >>> first = {"training": {"datasets": 100}}
         >>> ModelCard(training={"datasets": 20, "started_from": first}).trained_in_all("datasets")

@@ -23,7 +23,7 @@ MOST_TOKENS = 2**14
 """Points of all datasets that go through a network at once."""
 
 NODES = 16
-"""Of the quadrature for a mixture's expected log density: good to 0.02 nats in released models."""
+"""Nodes of the quadrature for a mixture's expected log density: good to 0.02 nats in released models."""
 
 SMALLEST_PIT = 1e-6
 """Beyond, the log density tells how far a point lies off."""
@@ -31,7 +31,7 @@ SMALLEST_PIT = 1e-6
 
 @dataclass(frozen=True)
 class Scores:
-    """Of each point, given the points before its block: the PIT, the log density, and what was expected of that."""
+    """For each point, given the points before its block: PIT, log density, and the expectation of that density."""
 
     pit: Float[Tensor, "datasets points"]
     log_density: Float[Tensor, "datasets points"]

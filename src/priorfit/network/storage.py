@@ -28,7 +28,7 @@ from priorfit.network.solver.linear import LinearSolver
 Settings = TypeVar("Settings")
 
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
-"""Those of the weights in a file."""
+"""The dtypes that weights may have in a file."""
 
 NETWORK_TYPES: dict[str, type] = {
     kind.__name__: kind

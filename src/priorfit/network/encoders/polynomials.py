@@ -87,7 +87,7 @@ class PolynomialLayer(nn.Module):
 
 
 def legendre_polynomials(unit: Float[Tensor, "*shape"], degree: int) -> Float[Tensor, "*shape orders"]:
-    """Of degrees 0 to ``degree`` at numbers in [-1, 1], of mean square 1 over it, by Bonnet's recursion."""
+    """Legendre polynomials of degrees 0 to ``degree`` on [-1, 1], of mean square 1, by Bonnet's recursion."""
     values = [torch.ones_like(unit), unit]
     for order in range(2, degree + 1):
         values.append(((2 * order - 1) * unit * values[-1] - (order - 1) * values[-2]) / order)

@@ -79,7 +79,7 @@ def solve(phi: Phi, values: Numbers) -> tuple[Solution, LeftOut]:
 
 
 def log_evidence(phi: Phi, values: Numbers) -> Evidence:
-    """That of a `Solution`, for less where points are few: all that is needed to weigh regressions."""
+    """The log evidence alone, cheaper than a `Solution` where points are few; it weighs regressions."""
     points, features = phi.shape[-2:]
     if points >= features:
         return solve_by_features(phi, values)[0].log_evidence

@@ -113,7 +113,7 @@ def least_margin(dtype: torch.dtype) -> float:
 
 
 def probability(margin: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """Of a label at a margin, which is at least `least_margin`: torch's log_ndtr takes four times as long."""
+    """The probability of a label at a margin of at least `least_margin`; torch's log_ndtr takes four times as long."""
     return 0.5 * torch.erfc(-math.sqrt(0.5) * margin)
 
 
