@@ -47,12 +47,12 @@ def test_the_winner_is_the_candidate_of_the_lowest_nll(found: Race):
     assert found.winner.name == "linear solver"  # a GP is what it solves
 
 
-@pytest.mark.parametrize(("behind", "chosen"), [(0.1, "plain transformer"), (0.3, "linear solver")])
+@pytest.mark.parametrize(("behind", "chosen"), [(0.3, "plain transformer"), (0.7, "linear solver")])
 def test_a_solver_must_lead_the_plain_transformer_clearly(found: Race, behind: float, chosen: str):
     solving, plain = (next(runner for runner in found.runners if runner.name == name) for name in reversed(CANDIDATES))
     close = Race((solving, replace(plain, nll=solving.nll + behind)), seconds=1.0)
     assert close.winner.name == chosen
-    assert ("A solver must lead by 0.2" in str(close)) == (chosen == "plain transformer")
+    assert ("A solver must lead by 0.5" in str(close)) == (chosen == "plain transformer")
 
 
 def test_each_candidate_trains_on_the_data_that_suit_it(found: Race):

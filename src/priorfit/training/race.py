@@ -21,10 +21,10 @@ from priorfit.training.trainer import Trainer
 SHARE = 0.08
 """Share of the training budget that each candidate gets; three candidates leave three quarters for the winner."""
 
-LEAD = 0.2
+LEAD = 0.5
 """Nats by which a solver must be ahead of the plain transformer to be chosen. A solver starts ahead, since it need not
-learn to solve; on damped waves a lead of 0.02 after 8 % of the clock was 0.08 behind at its end (benchmarks/race.py),
-on a Gaussian process it leads by 1.3 and stays ahead."""
+learn to solve, and the lead shrinks: on damped waves, with one minute in all, a linear solver that led by more than 0.2
+was 0.08 behind at the end (benchmarks/race.py)."""
 
 FEWEST_STEPS = 12
 """A candidate that cannot take so many steps in its share shows nothing, and takes so many."""
