@@ -201,7 +201,7 @@ def judged(
 
 
 def numbers(values: Tensor) -> Float[np.ndarray, "..."]:
-    """As numpy knows them."""
+    """The values as an array of float64."""
     return values.detach().cpu().double().numpy()
 
 

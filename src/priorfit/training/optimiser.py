@@ -46,7 +46,7 @@ class Learner(Protocol):
         ...
 
     def matrices(self) -> Iterable[nn.Parameter]:
-        """Those that Muon updates."""
+        """The weights that Muon updates."""
         ...
 
 
