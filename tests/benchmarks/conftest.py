@@ -4,12 +4,12 @@ from pathlib import Path
 import pytest
 import torch
 
-FOLDER = Path(__file__).parents[2] / "benchmarks"
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
 def benchmarks_on_the_path(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     threads = torch.get_num_threads()
-    monkeypatch.syspath_prepend(str(FOLDER))
+    monkeypatch.syspath_prepend(str(ROOT))
     yield
     torch.set_num_threads(threads)

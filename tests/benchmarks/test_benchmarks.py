@@ -13,22 +13,23 @@ from priorfit.network import NetworkSettings
 from priorfit.priors import LinearRegression
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
+SCRIPTS = sorted(script for script in FOLDER.glob("*/*.py") if script.name != "__init__.py")
 RUNS = [
-    ["training_step", "--alone"],
-    ["predict_latency"],
-    ["baseline_cost"],
-    ["gp_speed"],
-    ["hand_placed"],
-    ["label_regression"],
-    ["smooth_features"],
-    ["surprise_power"],
-    ["time_to_quality", "--peers"],
+    ["speed/training_step", "--alone"],
+    ["speed/predict_latency"],
+    ["speed/baseline_cost"],
+    ["speed/gp_speed"],
+    ["release/hand_placed"],
+    ["pilots/label_regression"],
+    ["pilots/smooth_features"],
+    ["release/surprise_power"],
+    ["speed/time_to_quality", "--peers"],
 ]
 
 
 @pytest.fixture
 def training_step() -> ModuleType:
-    import training_step  # pyright: ignore[reportMissingImports]
+    from benchmarks.speed import training_step  # pyright: ignore[reportMissingImports]
 
     return training_step
 
@@ -46,7 +47,7 @@ def test_the_benchmark_of_drawing_runs_and_prints_an_interval(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With networks and blocks that are smaller than those of its quick form, which trains a network of width 256."""
-    import prior_sampling  # pyright: ignore[reportMissingImports]
+    from benchmarks.speed import prior_sampling  # pyright: ignore[reportMissingImports]
 
     monkeypatch.setattr(prior_sampling, "WIDE", NetworkSettings(width=32, layers=1, attention_heads=2, feedforward=32))
     monkeypatch.setattr(prior_sampling, "BLOCK", 3)
@@ -80,8 +81,8 @@ def test_the_operations_of_muon_are_those_that_torch_counts(training_step: Modul
 
 
 def test_a_saved_result_says_where_it_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import report  # pyright: ignore[reportMissingImports]
-    from timing import median_interval  # pyright: ignore[reportMissingImports]
+    from benchmarks.common import report  # pyright: ignore[reportMissingImports]
+    from benchmarks.common.timing import median_interval  # pyright: ignore[reportMissingImports]
 
     monkeypatch.setattr(report, "RESULTS", tmp_path)
     report.save("some", [{"name": "one", "ms": median_interval([1.0, 2.0, 3.0])}], seed=4)
@@ -92,7 +93,7 @@ def test_a_saved_result_says_where_it_comes_from(tmp_path: Path, monkeypatch: py
 
 
 def test_the_interval_of_a_median_is_that_of_order_statistics() -> None:
-    from timing import median_interval  # pyright: ignore[reportMissingImports]
+    from benchmarks.common.timing import median_interval  # pyright: ignore[reportMissingImports]
 
     interval = median_interval(range(1, 21))
     assert (interval.median, interval.low, interval.high) == (10.5, 6, 15)
@@ -105,12 +106,23 @@ def test_the_interval_of_a_median_is_that_of_order_statistics() -> None:
 def test_a_large_prediction_takes_little_memory_beyond_its_answer(
     num_queries: int, num_context: int, limit: int
 ) -> None:
-    command = [sys.executable, str(FOLDER / "prediction_memory.py"), str(num_queries), str(num_context)]
+    command = [sys.executable, str(FOLDER / "speed" / "prediction_memory.py"), str(num_queries), str(num_context)]
     answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert json.loads(answer)["beyond_answer"] < limit
 
 
 def test_every_benchmark_is_in_the_index() -> None:
     index = (FOLDER / "README.md").read_text(encoding="utf-8")
-    for script in FOLDER.glob("*.py"):
+    for script in SCRIPTS:
         assert f"`{script.name}`" in index, f"{script.name} is not in benchmarks/README.md."
+
+
+def test_a_script_finds_the_other_rooms_wherever_it_is_run(tmp_path: Path) -> None:
+    for script in SCRIPTS:
+        lines = script.read_text(encoding="utf-8").splitlines()
+        uses_others = any(line.startswith("from benchmarks.") for line in lines)
+        if uses_others and 'if __name__ == "__main__":' in lines:
+            assert any(line.startswith("sys.path.insert(0, str(Path(__file__).parents[2]))") for line in lines), script
+    command = [sys.executable, str(FOLDER / "pilots" / "pilots_table.py")]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert "|" in done.stdout

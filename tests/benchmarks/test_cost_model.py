@@ -13,7 +13,7 @@ from priorfit.training.trainer import Trainer
 
 @pytest.fixture
 def cost_model() -> ModuleType:
-    import cost_model  # pyright: ignore[reportMissingImports]
+    from benchmarks.speed import cost_model  # pyright: ignore[reportMissingImports]
 
     return cost_model
 

@@ -20,7 +20,7 @@ TINY = ["--set", "network.width=16", "--set", "network.layers=1", "--set", "data
 
 @pytest.fixture
 def references(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    import references  # pyright: ignore[reportMissingImports]
+    from benchmarks.common import references  # pyright: ignore[reportMissingImports]
 
     monkeypatch.setattr(references, "FOLDER", tmp_path / "references")
     return references
@@ -28,21 +28,21 @@ def references(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 @pytest.fixture
 def pilot_tasks(references: ModuleType) -> ModuleType:
-    import pilot_tasks  # pyright: ignore[reportMissingImports]
+    from benchmarks.common import pilot_tasks  # pyright: ignore[reportMissingImports]
 
     return pilot_tasks
 
 
 @pytest.fixture
 def pilots_table() -> ModuleType:
-    import pilots_table  # pyright: ignore[reportMissingImports]
+    from benchmarks.pilots import pilots_table  # pyright: ignore[reportMissingImports]
 
     return pilots_table
 
 
 def run_pilot(monkeypatch: pytest.MonkeyPatch, *options: str) -> None:
     monkeypatch.setattr(sys, "argv", ["pilot", "--steps=2", "--threads=1", *TINY, *options])
-    runpy.run_path(str(FOLDER / "pilot.py"), run_name="__main__")
+    runpy.run_path(str(FOLDER / "pilots" / "pilot.py"), run_name="__main__")
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_pilot_trains_with_its_changes_and_saves_gap_and_floor(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    import report  # pyright: ignore[reportMissingImports]
+    from benchmarks.common import report  # pyright: ignore[reportMissingImports]
 
     monkeypatch.setattr(report, "RESULTS", tmp_path)
     run_pilot(monkeypatch, f"--task={task}", f"--datasets={datasets}", "--set", "data.targets=expected", "--save")
@@ -172,4 +172,4 @@ def test_the_docs_can_be_made_anew_from_the_rows(
 def test_the_docs_are_in_step_with_the_rows(pilots_table: ModuleType) -> None:
     page = pilots_table.PAGE.read_text(encoding="utf-8")
     fresh = pilots_table.written(page, pilots_table.tables(pilots_table.read(pilots_table.ROWS)))
-    assert fresh == page, "run python benchmarks/pilots_table.py --write"
+    assert fresh == page, "run python benchmarks/pilots/pilots_table.py --write"

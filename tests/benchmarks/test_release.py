@@ -1,6 +1,5 @@
 import dataclasses
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,12 +12,6 @@ from priorfit.priors import Prior
 from priorfit.training import Budget, Recipe, train
 
 TINY_BNN = pf.BayesianNetwork(num_features=2, hidden=(3,), outcome=Classes(2))
-
-
-@pytest.fixture(autouse=True)
-def benchmarks_on_the_path(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
-    yield
 
 
 def trained(prior: Prior, name: str):
@@ -44,7 +37,7 @@ def test_a_release_has_its_numbers_on_its_card(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ):
-    import release  # pyright: ignore[reportMissingImports]
+    from benchmarks.release import release  # pyright: ignore[reportMissingImports]
 
     trained(prior, "tiny").save(tmp_path / "run")
     monkeypatch.setattr(release, "FOLDER", tmp_path)
@@ -62,8 +55,8 @@ def test_a_release_has_its_numbers_on_its_card(
 
 
 def test_a_gp_with_hyper_priors_is_measured_against_its_oracle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    import references  # pyright: ignore[reportMissingImports]
-    import release_truth  # pyright: ignore[reportMissingImports]
+    from benchmarks.common import references  # pyright: ignore[reportMissingImports]
+    from benchmarks.release import release_truth  # pyright: ignore[reportMissingImports]
 
     monkeypatch.setattr(references, "FOLDER", tmp_path)
     prior = pf.HyperGaussianProcess()
@@ -76,10 +69,9 @@ def test_a_gp_with_hyper_priors_is_measured_against_its_oracle(tmp_path: Path, m
 
 
 def test_a_network_with_an_activation_is_measured_against_long_runs(monkeypatch: pytest.MonkeyPatch):
-    import release_truth  # pyright: ignore[reportMissingImports]
-
-    from priorfit.baselines import long_nuts_bnn
-    from priorfit.baselines.nuts_bnn import NutsBNN
+    from benchmarks.release import release_truth  # pyright: ignore[reportMissingImports]
+    from priorfit.baselines.bnn import long_nuts_bnn
+    from priorfit.baselines.bnn.nuts_bnn import NutsBNN
 
     prior = dataclasses.replace(TINY_BNN, activation="tanh")
     monkeypatch.setattr(

@@ -1,7 +1,6 @@
 import json
 import runpy
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,20 +9,14 @@ import pytest
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 
-@pytest.fixture(autouse=True)
-def benchmarks_on_the_path(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.syspath_prepend(str(FOLDER))
-    yield
-
-
 def test_every_method_is_judged_once_and_a_second_run_only_tells(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    import kept_rows  # pyright: ignore[reportMissingImports]
+    from benchmarks.common import kept_rows  # pyright: ignore[reportMissingImports]
 
     file = tmp_path / "rows.jsonl"
     monkeypatch.setattr(sys, "argv", ["tabular_default", "--quick", "--threads=1", f"--rows={file}"])
-    runpy.run_path(str(FOLDER / "tabular_default.py"), run_name="__main__")
+    runpy.run_path(str(FOLDER / "release" / "tabular_default.py"), run_name="__main__")
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     assert len(rows) == 2 * 5 * 2  # tables, methods, cuts
     found = [row["found"] for row in rows if row["key"]["method"] == "GP"]
@@ -41,7 +34,7 @@ def test_every_method_is_judged_once_and_a_second_run_only_tells(
 
 
 def test_a_missing_folder_of_tables_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from tabular_tables import all_tables  # pyright: ignore[reportMissingImports]
+    from benchmarks.release.tabular_tables import all_tables  # pyright: ignore[reportMissingImports]
 
     tables = all_tables(tmp_path / "nowhere")
     assert {table.name.split("/")[0] for table in tables} == {"sklearn"}
@@ -50,7 +43,7 @@ def test_a_missing_folder_of_tables_is_said(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_a_file_gives_its_first_two_classes_and_missing_numbers_are_those_of_the_fitted_rows(tmp_path: Path) -> None:
-    from tabular_tables import all_tables, filled  # pyright: ignore[reportMissingImports]
+    from benchmarks.release.tabular_tables import all_tables, filled  # pyright: ignore[reportMissingImports]
 
     (tmp_path / "paper").mkdir()
     place = tmp_path / "paper" / "some.csv.gz"
@@ -64,7 +57,7 @@ def test_a_file_gives_its_first_two_classes_and_missing_numbers_are_those_of_the
 
 
 def test_cuts_of_classes_are_balanced_and_share_no_row() -> None:
-    from tabular_tables import Table, is_large_enough, split  # pyright: ignore[reportMissingImports]
+    from benchmarks.release.tabular_tables import Table, is_large_enough, split  # pyright: ignore[reportMissingImports]
 
     table = Table("some", "binary", np.zeros((300, 1)), (np.arange(300) < 60).astype(int))
     fitted, judged = split(table, 40, 30, seed=1)

@@ -10,7 +10,7 @@ from priorfit.distributions import UnboundedRiemann, best_fit
 
 @pytest.fixture
 def time_to_quality() -> ModuleType:
-    import time_to_quality  # pyright: ignore[reportMissingImports]
+    from benchmarks.speed import time_to_quality  # pyright: ignore[reportMissingImports]
 
     return time_to_quality
 

@@ -1,0 +1,1 @@
+"""Short trainings that decide between designs, and their tables."""

@@ -1,0 +1,90 @@
+"""Priors as a user would write them, of unlike kinds; written down once, and the same for every pilot."""
+
+import torch
+from torch import Tensor
+from torch.distributions import Categorical, Distribution, MixtureSameFamily, Normal, StudentT, Uniform
+from torch.nn.functional import one_hot
+
+import priorfit as pf
+from priorfit.priors import Prior
+
+
+@pf.prior(num_features=1, frequency=Uniform(2.0, 10.0), decay=Uniform(0.0, 3.0))
+def waves(x: Tensor, frequency: Tensor, decay: Tensor) -> Distribution:
+    """Damped waves of unknown frequency and decay."""
+    time = x[..., 0]
+    return Normal(torch.sin(frequency * time) * torch.exp(-decay * time), 0.05)
+
+
+@pf.prior(num_features=1, level=Uniform(0.5, 2.0), rate=Uniform(3.0, 15.0), middle=Uniform(0.2, 0.8))
+def growth(x: Tensor, level: Tensor, rate: Tensor, middle: Tensor) -> Distribution:
+    """Logistic growth to an unknown level."""
+    return Normal(level * torch.sigmoid(rate * (x[..., 0] - middle)), 0.05)
+
+
+@pf.prior(num_features=1, before=Normal(0.0, 1.0), after=Normal(0.0, 1.0), change=Uniform(0.1, 0.9))
+def change_point(x: Tensor, before: Tensor, after: Tensor, change: Tensor) -> Distribution:
+    """One jump between two levels, with heavy-tailed noise."""
+    return StudentT(3.0, torch.where(x[..., 0] < change, before, after), 0.1)
+
+
+@pf.prior(num_features=1, offset=Normal(0.0, 1.0), slope=Normal(0.0, 2.0), share=Uniform(0.2, 0.8))
+def two_branches(x: Tensor, offset: Tensor, slope: Tensor, share: Tensor) -> Distribution:
+    """A line or its mirror image at each point: the predictive has two peaks."""
+    line = offset + slope * x[..., 0]
+    branches = torch.stack([line, -line], dim=-1)  # (batch, points, 2)
+    probs = torch.stack([share, 1 - share], dim=-1).expand_as(branches)
+    return MixtureSameFamily(Categorical(probs), Normal(branches, 0.05))
+
+
+@pf.prior(
+    num_features=2,
+    inputs=pf.UniformInputs(-1.0, 1.0),
+    centre=Uniform(-0.5, 0.5).expand([2]),
+    inner=Uniform(0.2, 0.5),
+    width=Uniform(0.2, 0.5),
+)
+def rings(x: Tensor, centre: Tensor, inner: Tensor, width: Tensor) -> Distribution:
+    """Three classes in rings around an unknown centre; one label in twenty is random."""
+    distance = (x - centre[:, None]).norm(dim=-1)
+    label = (distance > inner).long() + (distance > inner + width).long()
+    return Categorical(0.95 * one_hot(label, 3) + 0.05 / 3)
+
+
+@pf.prior(
+    num_features=1,
+    power=Uniform(1.0, 4.0),
+    potency=Uniform(0.1, 0.9),
+    floor=Normal(0.0, 0.3),
+    effect=Uniform(0.5, 2.0),
+    noise=Uniform(0.02, 0.2),
+)
+def dose_response(
+    x: Tensor, power: Tensor, potency: Tensor, floor: Tensor, effect: Tensor, noise: Tensor
+) -> Distribution:
+    """A sigmoid in the logarithm of the dose, with unknown floor, effect, potency, slope and noise."""
+    dose = x[..., 0].clamp_min(1e-3)
+    return Normal(floor + effect * dose**power / (potency**power + dose**power), noise)
+
+
+@pf.prior(num_features=1)
+def own_gp(x: Tensor) -> Tensor:
+    """A Gaussian process that a user draws without telling us that it is one (RBF, lengthscale 0.3, noise 1e-4)."""
+    distance = x - x.mT
+    covariance = torch.exp(-0.5 * (distance / 0.3) ** 2).double()
+    factor = torch.linalg.cholesky(covariance + 1e-4 * torch.eye(x.shape[1], dtype=torch.float64))
+    return (factor @ torch.randn(*x.shape[:2], 1, dtype=torch.float64))[..., 0].to(x.dtype)
+
+
+GP = pf.GaussianProcess(num_features=1, lengthscale=0.3, noise=1e-4)
+OTHER_GP = pf.GaussianProcess(num_features=1, kernel="matern32", lengthscale=0.5, noise=1e-3)
+
+OWN: dict[str, Prior] = {
+    prior.name: prior for prior in (waves, growth, change_point, rings, two_branches, dose_response)
+}
+KNOWN: dict[str, tuple[Prior, Prior | None]] = {
+    "Mixture([GP, GP])": (pf.Mixture([GP, OTHER_GP]), pf.Mixture([GP, OTHER_GP])),
+    "a user's own GP": (own_gp, GP),
+    "Standardized(GP)": (pf.Standardized(GP), None),
+}
+"""Priors made of Gaussian processes, each with the one whose exact posterior is the truth."""

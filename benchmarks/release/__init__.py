@@ -1,0 +1,1 @@
+"""What is measured on released models: their cards, tables, surprise and pictures."""

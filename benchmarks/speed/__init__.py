@@ -1,0 +1,1 @@
+"""Seconds, operations and memory, beside peers, as ratios of one run."""
