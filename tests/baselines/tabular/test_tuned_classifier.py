@@ -1,7 +1,5 @@
 """What all tuned classifiers share."""
 
-import subprocess
-import sys
 import warnings
 from dataclasses import replace
 
@@ -199,32 +197,3 @@ def test_fields_that_make_no_sense_are_refused():
             TunedLogistic(grid=grid)
     with pytest.raises(InputError, match="time_limit"):
         TunedLogistic(time_limit=0.0)
-
-
-WITHOUT_PACKAGES = """
-import sys
-missing, names = sys.argv[1], sys.argv[2:]
-sys.modules[missing] = None
-import priorfit.baselines
-from priorfit.errors import MissingExtraError
-for name in names:
-    try:
-        getattr(priorfit.baselines, name)
-    except MissingExtraError as error:
-        assert missing in str(error) and "pip install 'priorfit[baselines]'" in str(error), error
-    else:
-        raise SystemExit(f"{name} was loaded without {missing}")
-"""
-
-
-@pytest.mark.parametrize(
-    ("package", "names"),
-    [
-        ("sklearn", ["TunedLogistic", "TunedKNN", "TunedGP", "TunedBNN", "TunedCatBoost", "TunedXGBoost"]),
-        ("catboost", ["TunedCatBoost"]),
-        ("xgboost", ["TunedXGBoost"]),
-        ("pyro", ["TunedBNN"]),
-    ],
-)
-def test_a_missing_package_is_told_with_the_extra_that_brings_it(package, names):
-    subprocess.run([sys.executable, "-c", WITHOUT_PACKAGES, package, *names], check=True)

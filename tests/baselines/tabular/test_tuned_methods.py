@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from xgboost import XGBClassifier
 
 from priorfit.baselines import TunedBNN, TunedCatBoost, TunedGP, TunedKNN, TunedLogistic, TunedXGBoost
-from priorfit.baselines.svi_bnn import SviBNN
+from priorfit.baselines.bnn.svi_bnn import SviBNN
 from priorfit.baselines.tabular.probabilities import FLOOR
 from priorfit.data import Classes
 from priorfit.distributions.class_probabilities import class_probs

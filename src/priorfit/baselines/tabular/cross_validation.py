@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Int
 
 from priorfit.baselines.deadline import Deadline
-from priorfit.baselines.grids import Grid
 from priorfit.baselines.tabular.columns import Encoder, Table
+from priorfit.baselines.tabular.grids import Grid
 from priorfit.baselines.tabular.probabilities import floored
 from priorfit.baselines.tabular.scores import Score, log_likelihood
 from priorfit.extras import needs_extra

@@ -6,9 +6,9 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from priorfit.baselines.grids import Grid, paper_grid
-from priorfit.baselines.svi_bnn import SviBNN, SviBNNPosterior
+from priorfit.baselines.bnn.svi_bnn import SviBNN, SviBNNPosterior
 from priorfit.baselines.tabular.cross_validation import Classifier, Labels, Settings
+from priorfit.baselines.tabular.grids import Grid, paper_grid
 from priorfit.baselines.tabular.tuned_classifier import TunedClassifier
 from priorfit.data import Classes
 from priorfit.distributions.class_probabilities import class_probs

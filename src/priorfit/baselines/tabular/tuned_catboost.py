@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from priorfit.baselines.grids import Grid, paper_grid
 from priorfit.baselines.tabular.columns import Encoder, named_categories
 from priorfit.baselines.tabular.cross_validation import Classifier, Labels, Settings
+from priorfit.baselines.tabular.grids import Grid, paper_grid
 from priorfit.baselines.tabular.tuned_classifier import TunedClassifier
 from priorfit.extras import needs_extra
 

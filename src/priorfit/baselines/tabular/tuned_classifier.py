@@ -9,10 +9,10 @@ from jaxtyping import Float, Num
 from torch import Tensor
 
 from priorfit.baselines.deadline import Deadline
-from priorfit.baselines.grids import Grid
 from priorfit.baselines.one_by_one import one_by_one
 from priorfit.baselines.tabular.columns import Encoder, Table, standardized_columns
 from priorfit.baselines.tabular.cross_validation import Classifier, Labels, Search, Settings, search, stratified_folds
+from priorfit.baselines.tabular.grids import Grid
 from priorfit.baselines.tabular.posterior import Answer, Fitted, Frequencies, TunedPosterior, as_table
 from priorfit.baselines.tabular.scores import Score, roc_auc
 from priorfit.errors import InputError

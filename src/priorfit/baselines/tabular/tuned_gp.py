@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from priorfit.baselines.grids import Grid, paper_grid
 from priorfit.baselines.tabular.cross_validation import Classifier, Labels, Settings
+from priorfit.baselines.tabular.grids import Grid, paper_grid
 from priorfit.baselines.tabular.tuned_classifier import TunedClassifier
 from priorfit.extras import needs_extra
 

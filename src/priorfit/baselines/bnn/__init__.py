@@ -1,0 +1,1 @@
+"""Bayesian neural networks by the usual approximations: NUTS and variational inference."""

@@ -1,0 +1,1 @@
+"""The attentive neural process, trained by the same loop as a PFN."""
