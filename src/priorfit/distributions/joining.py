@@ -5,7 +5,7 @@ from functools import singledispatch
 from typing import TypeVar
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int64
 from torch import Tensor
 from torch.distributions import Categorical, Distribution, Normal
 
@@ -37,6 +37,15 @@ def reshaped(distribution: Distribution, batch_shape: Sequence[int]) -> Distribu
     if tuple(distribution.batch_shape) == tuple(batch_shape):
         return distribution
     return _changed(distribution, [distribution], lambda each: each[0].reshape(*batch_shape, each[0].shape[-1]))
+
+
+def selected(distribution: Distribution, index: Int64[Tensor, " chosen"]) -> Distribution:
+    """Some of the distributions on the last batch axis, in any order.
+
+    >>> selected(Normal(torch.tensor([1.0, 2.0, 3.0]), 1.0), torch.tensor([2, 0])).mean
+    tensor([3., 1.])
+    """
+    return _changed(distribution, [distribution], lambda each: each[0].index_select(-2, index))
 
 
 @singledispatch
