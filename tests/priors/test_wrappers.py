@@ -15,6 +15,7 @@ from priorfit.priors import (
     LinearRegression,
     Mixture,
     PaddedFeatures,
+    ScaledBeta,
     Standardized,
     UniformInputs,
     WeightedFeatures,
@@ -119,6 +120,33 @@ def test_padded_features_are_zeroed_for_the_function_and_rescaled_for_the_networ
     torch.testing.assert_close(shares, torch.full((3,), 1 / 3, dtype=torch.float64), rtol=0, atol=0.03)
 
 
+def test_the_number_of_features_in_use_is_that_of_its_sampler():
+    with seeded(4):
+        datasets = PaddedFeatures(GP, max_features=4, used=ScaledBeta(1.0, 1.0, maximum=3, minimum=2)).sample(2_000, 3)
+    shares = (datasets.x != 0).any(1).sum(-1).bincount(minlength=5).double() / 2_000
+    expected = torch.tensor([0.0, 0.0, 0.5, 0.5, 0.0], dtype=torch.float64)
+    torch.testing.assert_close(shares, expected, rtol=0, atol=0.04)
+
+
+def test_features_rescaled_for_both_are_what_function_and_network_see():
+    seen = []
+
+    @prior(num_features=4)
+    def sums(x):
+        seen.append(x)
+        return x.sum(-1)
+
+    wrapper = PaddedFeatures(Binarized(sums, num_reference=4), max_features=4, used=Constant(2), rescaled="for_both")
+    with seeded(6):
+        datasets = wrapper.sample(5, 3)
+    assert torch.equal(datasets.x, seen[0][:, 4:])
+    assert 1 < float(datasets.x.max()) <= 2 and (seen[0][..., 2:] == 0).all()
+    with seeded(6):
+        wrapper.targets(datasets.x)
+    assert torch.equal(seen[1][:, 4:], datasets.x)
+    assert float(seen[1][:, :4].max()) > 1 and (seen[1][..., 2:] == 0).all()
+
+
 def test_extra_points_use_the_same_features_as_their_dataset():
     seen = []
 
@@ -152,6 +180,7 @@ def test_wrappers_within_wrappers_ask_for_all_their_extra_points():
         (lambda: Binarized(GP, num_reference=1), "num_reference must be at least 2, .* got 1"),
         (lambda: PaddedFeatures(GP, 3, min_features=4), "min_features=4, max_features=3"),
         (lambda: PaddedFeatures(GP, 3, min_features=0), "min_features=0, max_features=3"),
+        (lambda: PaddedFeatures(GP, 3, used=Constant(4)), "used must lie between 1 and 3; got Constant"),
     ],
 )
 def test_wrong_fields_are_refused(make, message):

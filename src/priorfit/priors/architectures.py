@@ -38,7 +38,8 @@ def _check_positive(**values: float) -> None:
             raise InputError(f"{name} must be positive and finite; got {value}.")
 
 
-def _check_range(name: str, sampler: Sampler, low: float, high: float) -> None:
+def check_range(name: str, sampler: Sampler, low: float, high: float) -> None:
+    """Refuse a sampler that may draw a number outside of an interval."""
     smallest, largest = sampler.range
     if not low <= smallest <= largest <= high:
         raise InputError(f"{name} must lie between {low} and {high}; got {sampler}.")
@@ -211,11 +212,11 @@ class ArchitecturePrior:
         object.__setattr__(self, "activations", tuple(self.activations))
         if not self.activations or not set(self.activations) <= set(ACTIVATIONS):
             raise InputError(f"activations must be some of {', '.join(ACTIVATIONS)}; got {list(self.activations)}.")
-        _check_range("layers", self.layers, 1, torch.inf)
-        _check_range("width", self.width, 1, torch.inf)
-        _check_range("weight_scale", self.weight_scale, 0, torch.inf)
-        _check_range("noise_scale", self.noise_scale, 0, torch.inf)
-        _check_range("sparsity", self.sparsity, 0, 1)
+        check_range("layers", self.layers, 1, torch.inf)
+        check_range("width", self.width, 1, torch.inf)
+        check_range("weight_scale", self.weight_scale, 0, torch.inf)
+        check_range("noise_scale", self.noise_scale, 0, torch.inf)
+        check_range("sparsity", self.sparsity, 0, 1)
 
     def sample(self, count: int) -> list[Architecture]:
         """Draw one architecture for each of ``count`` datasets."""

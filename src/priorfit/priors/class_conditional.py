@@ -23,6 +23,8 @@ class ClassConditional(Prior):
     its own; so no wrapper that changes inputs before the draw, such as `PaddedFeatures`, makes sense here.
     """
 
+    draws_own_inputs = True
+
     num_ways: int
     """How many classes a dataset has."""
 

@@ -1,12 +1,13 @@
 """What a prior is: inputs, and targets drawn for them."""
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import torch
 from jaxtyping import Float, Num
 from torch import Tensor
 
-from priorfit.data import Datasets, Outcome
+from priorfit.data import Batch, Datasets, Outcome
 from priorfit.priors.inputs import Inputs
 
 
@@ -29,8 +30,32 @@ class Prior(ABC):
     offers_expected: bool = False
     """Whether every draw has a conditional, so that a loss can take the expectation over the targets."""
 
+    latents: tuple[Any, ...] = ()
+    """The latents that it names (each a `Latent`), whose draws come with the datasets."""
+
     num_extra: int = 0
     """How many points `draw` uses up for a statistic: the first ones, which it does not return."""
+
+    draws_own_inputs: bool = False
+    """Whether inputs follow from what is drawn, so that `draw` takes the shape alone of those that it is given."""
+
+    shares_latents: bool = False
+    """Whether datasets of a batch have something in common, such as the number of columns, and are not independent.
+
+    `check_prior` calls this a fault unless it is declared here.
+    """
+
+    fewest_features: int | None = None
+    """Fewest columns of a batch, where batches differ in that; None where all have ``num_features``."""
+
+    shows_as_read: bool = False
+    """Whether datasets come as a trained model reads them, so that a training from it changes weights alone."""
+
+    draws_missing: bool = False
+    """Whether some inputs may be NaN, a value that is missing."""
+
+    fewest_classes: int | None = None
+    """Fewest classes of a dataset, where datasets differ in that; None where all have those of the outcome."""
 
     @property
     def uses_whole_dataset(self) -> bool:
@@ -62,3 +87,10 @@ class Prior(ABC):
         Only a prior whose inputs depend on the function that is drawn, as a `Mixture`'s do, has its own form.
         """
         return self.draw(self.inputs.sample(batch_size, num_points + self.num_extra, self.num_features))
+
+    def sample_split(self, batch_size: int, num_context: int, num_queries: int) -> Batch:
+        """Draw datasets and split them into context and queries; training draws its batches so.
+
+        Only a prior whose labels depend on where the context ends, as those of few-shot tasks do, has its own form.
+        """
+        return self.sample(batch_size, num_context + num_queries).split(num_context)

@@ -10,17 +10,19 @@ A wrapped `Mixture` whose priors have inputs or features of their own is the mix
 
 from abc import abstractmethod
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from priorfit.data import Classes, Datasets, Outcome, Real
 from priorfit.errors import InputError
 from priorfit.fields import check_fields
-from priorfit.priors.architectures import GammaRange, Sampler
+from priorfit.priors.architectures import GammaRange, Sampler, check_range
 from priorfit.priors.conditionals import BinarizedConditional, StandardizedConditional
 from priorfit.priors.inputs import Inputs, RescaledInputs
+from priorfit.priors.latents import Latent
 from priorfit.priors.mixture import Mixture
 from priorfit.priors.prior import Prior
 
@@ -38,6 +40,7 @@ class Wrapper(Prior):
     outcome: Outcome = field(init=False, repr=False)
     num_extra: int = field(init=False, repr=False)
     offers_expected: bool = field(init=False, repr=False)
+    latents: tuple[Latent, ...] = field(init=False, repr=False, compare=False)
     mixture: Mixture | None = field(init=False, repr=False, compare=False)
     """The same prior as a mixture of wrapped priors, where those of the inner one draw their own inputs."""
 
@@ -86,7 +89,7 @@ class Binarized(Wrapper):
         if self.threshold not in THRESHOLDS:
             raise InputError(f"threshold must be one of {', '.join(THRESHOLDS)}; got {self.threshold!r}.")
         by_reference = self.threshold == "reference_median"
-        _settle(
+        settle(
             self,
             outcome=Classes(2),
             num_extra=self.prior.num_extra + (self.num_reference if by_reference else 0),
@@ -103,13 +106,14 @@ class Binarized(Wrapper):
         inner = self.prior.draw(x)
         if self.threshold == "dataset_median":
             median = inner.y.median(dim=-1, keepdim=True).values  # (batch, 1)
-            return Datasets(inner.x, (inner.y > median).to(x.dtype))
+            return Datasets(inner.x, (inner.y > median).to(x.dtype), latents=inner.latents)
         reference, x, y = _divided(inner, self.num_reference)
         median = reference.quantile(0.5, dim=-1, keepdim=True)  # (batch, 1)
         labels = (y > median).to(x.dtype)
         if inner.conditional is None:
-            return Datasets(x, labels)
-        return Datasets(x, labels, BinarizedConditional(inner.conditional, self.num_reference, median))
+            return Datasets(x, labels, latents=inner.latents)
+        conditional = BinarizedConditional(inner.conditional, self.num_reference, median)
+        return Datasets(x, labels, conditional, inner.latents)
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,7 @@ class Standardized(Wrapper):
         check_fields(self)
         _check_inner(self.prior, "Standardized", outcome=Real())
         _check_reference(self.num_reference)
-        _settle(self, num_extra=self.prior.num_extra + self.num_reference)
+        settle(self, num_extra=self.prior.num_extra + self.num_reference)
 
     def wrapped(self, x: Float[Tensor, "batch all_points features"]) -> Datasets:
         """See `Wrapper.wrapped`."""
@@ -141,17 +145,19 @@ class Standardized(Wrapper):
         scale = torch.where(spread > 0, spread, 1)
         standardized = (y - shift) / scale
         if inner.conditional is None:
-            return Datasets(x, standardized)
-        return Datasets(x, standardized, StandardizedConditional(inner.conditional, self.num_reference, shift, scale))
+            return Datasets(x, standardized, latents=inner.latents)
+        conditional = StandardizedConditional(inner.conditional, self.num_reference, shift, scale)
+        return Datasets(x, standardized, conditional, inner.latents)
 
 
 @dataclass(frozen=True)
 class PaddedFeatures(Wrapper):
     """A varying number of features in a table of fixed width, so that one network serves many tables.
 
-    The number in use is uniform on min_features ... max_features for each dataset. The other columns are 0, for the
-    function and for the network; what the network sees is multiplied by max_features / used, so that the
-    size of its input does not depend on the number.
+    ``used`` draws the number in use for each dataset; without it the number is uniform on min_features ...
+    max_features. The other columns are 0, for the function and for the network; what the network sees is multiplied by
+    max_features / used, so that the size of its input does not depend on the number. With ``rescaled="for_both"`` the
+    function sees the multiplied features too: the more of them there are, the smoother it is.
 
     >>> from priorfit.priors.gaussian_process import GaussianProcess
     >>> PaddedFeatures(GaussianProcess(), max_features=6).sample(batch_size=4, num_points=10).x.shape
@@ -160,6 +166,8 @@ class PaddedFeatures(Wrapper):
 
     max_features: int
     min_features: int = 1
+    used: Sampler | None = None
+    rescaled: Literal["for_network", "for_both"] = "for_network"
 
     def __post_init__(self) -> None:
         """Check the fields, and take over what the inner prior says."""
@@ -169,15 +177,26 @@ class PaddedFeatures(Wrapper):
                 "PaddedFeatures needs 1 <= min_features <= max_features; got "
                 f"min_features={self.min_features}, max_features={self.max_features}."
             )
+        if self.used is not None:
+            check_range("used", self.used, self.min_features, self.max_features)
         inputs = RescaledInputs(self.prior.inputs, self.max_features / self.min_features)
-        _settle(self, num_features=self.max_features, inputs=inputs)
+        settle(self, num_features=self.max_features, inputs=inputs)
 
     def wrapped(self, x: Float[Tensor, "batch all_points features"]) -> Datasets:
         """See `Wrapper.wrapped`; ``x`` has ``max_features`` columns."""
-        used = torch.randint(self.min_features, self.max_features + 1, (len(x), 1, 1), device=x.device)
+        used = self._numbers(len(x), x.device)[:, None, None]
         kept = torch.arange(x.shape[-1], device=x.device) < used  # (batch, 1, features)
+        factor = (self.max_features / used).to(x.dtype)
+        if self.rescaled == "for_both":
+            return self.prior.draw(x * (kept * factor))
         inner = self.prior.draw(x * kept)
-        return Datasets(inner.x * (self.max_features / used).to(x.dtype), inner.y, inner.conditional)
+        return Datasets(inner.x * factor, inner.y, inner.conditional, inner.latents)
+
+    def _numbers(self, count: int, device: torch.device) -> Int[Tensor, " count"]:
+        """The number of features in use of each dataset."""
+        if self.used is None:
+            return torch.randint(self.min_features, self.max_features + 1, (count,), device=device)
+        return self.used.sample(count).round().long().to(device)
 
     def targets(self, x: Float[Tensor, "batch points features"]) -> Float[Tensor, "batch points"]:
         """See `Prior.targets`; ``x`` is what the network sees, so the columns in use are those that are not all 0."""
@@ -186,7 +205,9 @@ class PaddedFeatures(Wrapper):
         column = torch.arange(1, x.shape[-1] + 1, device=x.device)
         used = ((x != 0).any(-2) * column).amax(-1).clamp(self.min_features, self.max_features)[:, None, None]
         extra = self.inputs.sample(len(x), self.num_extra, x.shape[-1]).to(x) * (column <= used)
-        return self.prior.draw(torch.cat([extra, x * (used / self.max_features).to(x.dtype)], dim=-2)).y
+        factor = (self.max_features / used).to(x.dtype)
+        whole = [extra * factor, x] if self.rescaled == "for_both" else [extra, x / factor]
+        return self.prior.draw(torch.cat(whole, dim=-2)).y
 
 
 @dataclass(frozen=True)
@@ -208,23 +229,23 @@ class WeightedFeatures(Wrapper):
         check_fields(self)
         if self.weights.range[0] < 0:
             raise InputError(f"the weights of features must be at least 0; got {self.weights}.")
-        _settle(self)
+        settle(self)
 
     def wrapped(self, x: Float[Tensor, "batch all_points features"]) -> Datasets:
         """See `Wrapper.wrapped`."""
         weights = self.weights.sample(len(x) * x.shape[-1]).unflatten(0, (len(x), 1, x.shape[-1]))
         inner = self.prior.draw(x * weights.to(x))
-        return Datasets(x[:, self.prior.num_extra :], inner.y, inner.conditional)
+        return Datasets(x[:, self.prior.num_extra :], inner.y, inner.conditional, inner.latents)
 
 
-def _settle(wrapper: Wrapper, **own: object) -> None:
+def settle(wrapper: Wrapper, **own: object) -> None:
     """Take the fields of the inner prior, or of the mixture that the wrapper amounts to, except for ``own``."""
     inner = wrapper.prior.mixture if isinstance(wrapper.prior, Wrapper) else wrapper.prior
     mixture = None
     if isinstance(inner, Mixture) and inner.has_own_inputs:
-        mixture = Mixture([replace(wrapper, prior=prior) for prior in inner.priors], inner.weights)
+        mixture = Mixture([replace(wrapper, prior=prior) for prior in inner.priors], inner.weights, inner.kinds)
     source = wrapper.prior if mixture is None else mixture
-    for name in ("num_features", "inputs", "outcome", "num_extra", "offers_expected"):
+    for name in ("num_features", "inputs", "outcome", "num_extra", "offers_expected", "latents"):
         value = getattr(source, name) if mixture is not None or name not in own else own[name]
         object.__setattr__(wrapper, name, value)
     object.__setattr__(wrapper, "mixture", mixture)

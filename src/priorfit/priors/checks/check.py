@@ -7,10 +7,11 @@ from priorfit.priors.checks.draws import Draws, timed_sample
 from priorfit.priors.checks.form import faults_of_form, faults_of_values, notes_of_values
 from priorfit.priors.checks.independence import faults_of_independence
 from priorfit.priors.checks.points import faults_of_points
+from priorfit.priors.checks.program import faults_of_program
 from priorfit.priors.checks.report import PriorReport
 from priorfit.priors.prior import Prior
 
-STAGES = (faults_of_form, faults_of_values, faults_of_independence, faults_of_points)
+STAGES = (faults_of_form, faults_of_program, faults_of_values, faults_of_independence, faults_of_points)
 """The checks in order. Faults of one stage make the statistics of the next meaningless, so the first faults end it."""
 
 LEAST = {"num_points": 2, "batch_size": 16, "num_batches": 16}
@@ -25,8 +26,10 @@ def check_prior(
     Looked for: a wrong shape or dtype, NaN and infinity, labels out of range or declared as reals, constant targets,
     inputs that are changed in place, draws that no seed repeats, latents that are shared by all datasets of a
     batch instead of drawn for each, and targets that depend on the order of the points, on a statistic of the whole
-    dataset, on the inputs of other points or on the size of the batch. A sound prior fails fewer than one
-    check in a million. Faults that cause others are reported first, alone.
+    dataset, on the inputs of other points or on the size of the batch. Of a prior with named latents: a latent that
+    is ignored, draws outside of their support, and a law that is random itself, or not the same for a point among
+    others and alone. A sound prior fails fewer than one check in a million. Faults that cause others are reported
+    first, alone.
 
     >>> from priorfit.priors.gaussian_process import GaussianProcess
     >>> check_prior(GaussianProcess()).num_points

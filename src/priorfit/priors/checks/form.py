@@ -9,8 +9,8 @@ from torch import Tensor
 from priorfit.data import Classes, Datasets, Real
 from priorfit.errors import PriorError
 from priorfit.priors.checks.draws import Draws, timed_sample
-from priorfit.priors.function import check_labels
 from priorfit.priors.prior import Prior
+from priorfit.priors.targets import check_labels
 from priorfit.seeding import seeded
 
 MOST_LABELS = 10
@@ -38,7 +38,8 @@ def faults_of_form(prior: Prior, draws: Draws) -> Iterator[str]:
 def _faults_of_shape(prior: Prior, datasets: Datasets, sizes: Draws) -> Iterator[str]:
     x, y = datasets.x, datasets.y
     expected = (sizes.batch_size, sizes.num_points, prior.num_features)
-    if tuple(x.shape) != expected:
+    fewest = prior.num_features if prior.fewest_features is None else prior.fewest_features
+    if tuple(x.shape[:2]) != expected[:2] or x.ndim != 3 or not fewest <= x.shape[2] <= prior.num_features:
         yield f"inputs must have shape (batch, points, features) = {expected}; got {tuple(x.shape)}."
     if tuple(y.shape) != expected[:2]:
         yield (
@@ -53,7 +54,8 @@ def faults_of_values(prior: Prior, draws: Draws) -> Iterator[str]:
     """NaN, labels out of range or declared as reals, constant targets, draws that no seed repeats."""
     first, again = timed_sample(prior, draws)[0], timed_sample(prior, draws)[0]
     x, y = first.x, first.y
-    for name, values in (("inputs", x), ("targets", y)):
+    known = x.nan_to_num(posinf=torch.inf, neginf=-torch.inf) if prior.draws_missing else x
+    for name, values in (("inputs", known), ("targets", y)):
         wrong = 1 - float(values.isfinite().double().mean())
         if wrong > 0:
             yield f"{wrong:.1%} of the {name} are NaN or infinite. Look for divisions by 0 and overflows."
@@ -103,6 +105,11 @@ def notes_of_values(prior: Prior, draws: Draws) -> Iterator[str]:
         yield (
             "its targets use the whole dataset (uses_whole_dataset), as counts or a cut at the dataset's own median "
             "do; order of the points and leaks were not checked."
+        )
+    if prior.shares_latents:
+        yield (
+            "datasets of a batch have something in common (shares_latents); whether they are independent, and whether "
+            "the size of the batch matters, was not checked."
         )
     with seeded(draws.seed, 2):
         x = prior.inputs.sample(draws.batch_size, draws.num_points + prior.num_extra, prior.num_features)

@@ -13,7 +13,9 @@ from priorfit.seeding import seeded
 
 
 def faults_of_independence(prior: Prior, draws: Draws) -> Iterator[str]:
-    """Datasets of one batch that are positively or negatively dependent."""
+    """Datasets of one batch that are positively or negatively dependent, unless the prior says so."""
+    if prior.shares_latents:
+        return
     with seeded(draws.seed, 1):
         x = prior.inputs.sample(1, draws.num_points, prior.num_features)
         repeated = x.expand(draws.num_batches * draws.batch_size, -1, -1)

@@ -24,16 +24,21 @@ ORDERS = {
 def faults_of_points(prior: Prior, draws: Draws) -> Iterator[str]:
     """Targets that depend on the order of the points, on the dataset as a whole, or on the size of the batch."""
     with seeded(draws.seed, 4):
-        x = independent_inputs(prior, draws)
-        y = targets_at(prior, x, draws.batch_size)
-        same_x = x[: len(x) // 2, :1].expand(-1, draws.num_points, -1)
-        same_y = targets_where_possible(prior, same_x, draws.batch_size)
-        if not prior.uses_whole_dataset:
-            settings = [(x, y)] + ([] if same_y is None else [(same_x, same_y)])
-            fault = _of_order(settings) or _of_leak(settings) or _of_other_inputs(prior, draws, x)
-            yield from [] if fault is None else [fault]
-        yield from _faults_of_batch_size(prior, draws, y)
+        if not (prior.uses_whole_dataset and prior.shares_latents):
+            yield from _faults_of_targets(prior, draws)
         yield from _faults_of_inputs(prior, draws)
+
+
+def _faults_of_targets(prior: Prior, draws: Draws) -> Iterator[str]:
+    x = independent_inputs(prior, draws)
+    y = targets_at(prior, x, draws.batch_size)
+    same_x = x[: len(x) // 2, :1].expand(-1, draws.num_points, -1)
+    same_y = targets_where_possible(prior, same_x, draws.batch_size)
+    if not prior.uses_whole_dataset:
+        settings = [(x, y)] + ([] if same_y is None else [(same_x, same_y)])
+        fault = _of_order(settings) or _of_leak(settings) or _of_other_inputs(prior, draws, x)
+        yield from [] if fault is None else [fault]
+    yield from [] if prior.shares_latents else _faults_of_batch_size(prior, draws, y)
 
 
 def _of_order(settings: list[tuple[Tensor, Tensor]]) -> str | None:

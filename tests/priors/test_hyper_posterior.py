@@ -3,7 +3,7 @@ import torch
 
 from priorfit.baselines import HyperGPOracle
 from priorfit.priors import Gamma, HyperGaussianProcess
-from priorfit.priors.importance import NOISE, posterior_answers, proposed, weighted
+from priorfit.priors.hyper_posterior import NOISE, posterior_answers, proposed, weighted
 from priorfit.seeding import seeded
 
 PRIOR = HyperGaussianProcess()

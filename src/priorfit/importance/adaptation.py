@@ -1,0 +1,135 @@
+"""Adaptive importance sampling: kernels around weighted draws, tempered while few draws carry the weight.
+
+The first draws are those of the prior, weighted by the likelihood. Each round then draws from Gaussian kernels around
+resampled draws, with the covariance of the weighted draws times Silverman's factor for their effective sample size, and
+a fixed share from the prior, so that no weight exceeds a constant times the likelihood. Where the effective sample size
+is below `LEAST`, weights are raised to the largest power of at most 1 that reaches it, for the next proposal alone.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from priorfit.distributions.law_mixture import systematic
+from priorfit.importance.target import Draws, Target
+
+LEAST = 50
+"""Effective sample size that the weights behind a proposal must have."""
+
+PRIOR_SHARE = 1 / 16
+"""Share of the draws of each round that come from the prior."""
+
+MOST_ROUNDS = 16
+SETTLED_ROUNDS = 2
+"""Rounds without tempering before the last one."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How many draws: of the prior at first, of each round, and of the last round, around so many kernels."""
+
+    first: int = 16_384
+    each: int = 2_048
+    last: int = 4_096
+    kernels: int = 128
+
+    def times(self, factor: int) -> "Effort":
+        """More draws, and more kernels for them."""
+        more = 2 * self.kernels if factor > 1 else self.kernels
+        return Effort(factor * self.first, factor * self.each, factor * self.last, more)
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """Draws, and the logarithms of their importance weights: target over proposal."""
+
+    u: Draws
+    log_weights: Float[Tensor, "datasets draws"]
+
+    @property
+    def effective_sample_size(self) -> Float[Tensor, " datasets"]:
+        """(sum w)^2 / sum w^2."""
+        return effective_sizes(self.log_weights)
+
+
+def effective_sizes(log_weights: Float[Tensor, "datasets draws"]) -> Float[Tensor, " datasets"]:
+    """(sum w)^2 / sum w^2; 0 where no draw has any weight."""
+    size = 1 / log_weights.softmax(-1).square().sum(-1)
+    return size.nan_to_num(nan=0.0)
+
+
+def adapted(target: Target, effort: Effort) -> Weighted:
+    """The draws of the last round and their weights."""
+    u = target.prior_draws(effort.first)
+    weighted = Weighted(u, target.evaluated(u)[1])
+    if not target.dimension:
+        return weighted
+    settled = 0
+    for _ in range(MOST_ROUNDS):
+        powers = tempering(weighted.log_weights)
+        settled = settled + 1 if bool((powers == 1).all()) else 0
+        is_last = settled > SETTLED_ROUNDS
+        weighted = next_round(target, weighted, powers, effort.last if is_last else effort.each, effort.kernels)
+        if is_last:
+            return weighted
+    return next_round(target, weighted, tempering(weighted.log_weights), effort.last, effort.kernels)
+
+
+def tempering(log_weights: Float[Tensor, "datasets draws"]) -> Float[Tensor, "datasets 1"]:
+    """The largest power of at most 1 with which the weights have an effective sample size of `LEAST`."""
+    power, step = torch.zeros_like(log_weights[:, :1]), 1.0
+    if bool((effective_sizes(log_weights) >= LEAST).all()):
+        return power + 1
+    for _ in range(30):
+        step /= 2
+        enough = effective_sizes((power + step) * log_weights) >= LEAST  # (datasets)
+        power = torch.where(enough[:, None], power + step, power)
+    return torch.where(effective_sizes(log_weights)[:, None] >= LEAST, 1.0, power)
+
+
+def next_round(
+    target: Target, before: Weighted, powers: Float[Tensor, "datasets 1"], count: int, num_kernels: int
+) -> Weighted:
+    """Draws of the kernels that the weighted draws give, and of the prior, weighted against the mixture of both."""
+    weights = (powers * before.log_weights).softmax(-1).nan_to_num(nan=1 / before.log_weights.shape[-1])
+    rows = torch.arange(len(weights))[:, None]
+    centres = before.u[rows, systematic(weights, num_kernels)]  # (datasets, kernels, coordinates)
+    factor = bandwidth(before.u, weights)
+    per_kernel = max(1, round((1 - PRIOR_SHARE) * count / num_kernels))  # equal shares, as their density says
+    chosen = torch.arange(num_kernels).repeat(per_kernel)
+    from_prior = max(count - len(chosen), round(PRIOR_SHARE * count))
+    noise = torch.randn(len(weights), len(chosen), centres.shape[-1], dtype=torch.float64)
+    near = centres[:, chosen] + noise @ factor.mT
+    u = torch.cat([near, target.prior_draws(from_prior)], dim=1)
+    log_prior, log_likelihood = target.evaluated(u)
+    share = from_prior / u.shape[1]
+    shares = torch.tensor([share, 1 - share], dtype=torch.float64).log()
+    log_proposal = torch.logaddexp(shares[0] + log_prior, shares[1] + kernel_density(u, centres, factor))
+    return Weighted(u, log_prior + log_likelihood - log_proposal)
+
+
+def bandwidth(u: Draws, weights: Float[Tensor, "datasets draws"]) -> Float[Tensor, "datasets coordinates coordinates"]:
+    """The Cholesky factor of the kernels' covariance: that of the weighted draws, by Silverman's rule."""
+    dimension = u.shape[-1]
+    mean = (weights[..., None] * u).sum(1, keepdim=True)
+    centred = u - mean
+    covariance = centred.mT @ (weights[..., None] * centred)  # (datasets, coordinates, coordinates)
+    size = 1 / weights.square().sum(-1)
+    factor = (4 / ((dimension + 2) * size)) ** (1 / (dimension + 4))
+    floor = 1e-10 + 1e-6 * covariance.diagonal(dim1=-2, dim2=-1)
+    return factor[:, None, None] * torch.linalg.cholesky(covariance + torch.diag_embed(floor))
+
+
+def kernel_density(
+    u: Draws,
+    centres: Float[Tensor, "datasets kernels coordinates"],
+    factor: Float[Tensor, "datasets coordinates coordinates"],
+) -> Float[Tensor, "datasets draws"]:
+    """The log density of the equal mixture of the kernels."""
+    white_u, white_centres = (torch.linalg.solve_triangular(factor, each.mT, upper=False).mT for each in (u, centres))
+    squares = torch.cdist(white_u, white_centres).square()  # (datasets, draws, kernels)
+    log_volume = factor.diagonal(dim1=-2, dim2=-1).log().sum(-1) + u.shape[-1] / 2 * math.log(2 * math.pi)
+    return (-squares / 2).logsumexp(-1) - math.log(centres.shape[1]) - log_volume[:, None]
