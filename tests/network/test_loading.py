@@ -224,7 +224,7 @@ def test_the_released_models_allocate_about_as_much_as_their_files_hold():
         weights = model.state_dict()
         allowance = Allowance(2e6 + sum(weight.numel() for weight in weights.values()), 2 * len(weights))
         with allowance:
-            PFN(model.settings, model.problem)
+            model.settings.build(model.problem)
 
 
 def test_latent_regression_loads(tmp_path: Path):

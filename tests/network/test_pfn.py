@@ -2,6 +2,7 @@ import pytest
 import torch
 from network.tiny_networks import SMALL, questions, shaken
 
+import priorfit as pf
 from priorfit.data import Batch, Classes, Real
 from priorfit.errors import InputError
 from priorfit.network import (
@@ -206,3 +207,14 @@ def test_every_weight_that_learns_has_a_gradient(model: PFN):
     learned = {name: weight for name, weight in network.named_parameters() if weight.requires_grad}
     assert all(weight.grad is not None for weight in learned.values())
     assert ("target_encoder.linear.weight" in learned) == (model.settings.layers > 0)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("name", ["gp-hyper-1d", "gp-rbf-1d", "bnn-small"])
+def test_a_network_with_a_solver_is_refused_in_half_precision(name: str, dtype: torch.dtype):
+    """In bfloat16 the first of them answered a whole nat worse, without a word."""
+    model = pf.load(name).to(dtype)
+    x, y = torch.rand(5, model.problem.num_features), torch.tensor([0.0, 1.0, 0.0, 1.0, 1.0])
+    with pytest.raises(InputError, match=rf"float32 or float64; got {dtype}\. Cast it: model\.float\(\)"):
+        model.condition(x, y)
+    assert model.float().condition(x, y).predict(x).batch_shape == (5,)

@@ -44,11 +44,11 @@ def surprised(model: pf.PFN, data: Datasets, **options: object) -> torch.Tensor:
 @pytest.mark.parametrize("num_points", [1, 9])
 def test_p_values_are_uniform_on_the_prior(ask, prior, num_points):
     with seeded(0):
-        data = prior.sample(150, num_points)
+        data = prior.sample(80, num_points)
     pairs = zip(data.x, data.y, strict=True)
     found = [judged(ask, x, y, prior, (39, 0), torch.Tensor.clone).p_value for x, y in pairs]
     # values lie on 40 steps, which add up to 1/40; 1.63 is exceeded once in a hundred times
-    assert kolmogorov_distance(torch.tensor(found)) < 1.63 / 150**0.5 + 1 / 40
+    assert kolmogorov_distance(torch.tensor(found)) < 1.63 / 80**0.5 + 1 / 40
 
 
 @pytest.mark.slow

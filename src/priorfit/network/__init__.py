@@ -1,18 +1,26 @@
 """The network: encoders, transformer, solvers, heads, and the PFN that joins them."""
 
 from priorfit.network.card import ModelCard as ModelCard
+from priorfit.network.encoders.images import ConvolutionEncoder as ConvolutionEncoder
+from priorfit.network.encoders.images import ImageEncoder as ImageEncoder
+from priorfit.network.encoders.images import NormalisedEncoder as NormalisedEncoder
 from priorfit.network.encoders.inputs import FourierEncoder as FourierEncoder
 from priorfit.network.encoders.inputs import InputEncoder as InputEncoder
 from priorfit.network.encoders.inputs import LinearEncoder as LinearEncoder
+from priorfit.network.encoders.inputs import NoEncoder as NoEncoder
 from priorfit.network.encoders.polynomials import PolynomialEncoder as PolynomialEncoder
 from priorfit.network.heads.classes import SigmoidHead as SigmoidHead
 from priorfit.network.heads.classes import SoftmaxHead as SoftmaxHead
+from priorfit.network.heads.classes import TemperedHead as TemperedHead
 from priorfit.network.heads.head import Head as Head
 from priorfit.network.heads.head import HeadSettings as HeadSettings
 from priorfit.network.heads.mixture import CorrectedMixtureHead as CorrectedMixtureHead
 from priorfit.network.heads.mixture import NormalHead as NormalHead
 from priorfit.network.heads.mixture import NormalMixtureHead as NormalMixtureHead
 from priorfit.network.heads.riemann import RiemannHead as RiemannHead
+from priorfit.network.latents.parts import LatentParts as LatentParts
+from priorfit.network.latents.posterior import LatentPosterior as LatentPosterior
+from priorfit.network.latents.spaces import LatentSpace as LatentSpace
 from priorfit.network.loading import load_model as load_model
 from priorfit.network.loading import load_pfn as load_pfn
 from priorfit.network.model import Model as Model
@@ -22,9 +30,11 @@ from priorfit.network.pfn import Memory as Memory
 from priorfit.network.posterior import PFNPosterior as PFNPosterior
 from priorfit.network.problem import Columns as Columns
 from priorfit.network.problem import Problem as Problem
+from priorfit.network.refinement import RefinedPosterior as RefinedPosterior
 from priorfit.network.settings import NetworkSettings as NetworkSettings
 from priorfit.network.solver.bases import HarmonicLayer as HarmonicLayer
 from priorfit.network.solver.bases import Harmonics as Harmonics
+from priorfit.network.solver.class_regression import ClassRegression as ClassRegression
 from priorfit.network.solver.classes import ClassSolver as ClassSolver
 from priorfit.network.solver.latent import LatentSolver as LatentSolver
 from priorfit.network.solver.linear import LinearSolver as LinearSolver
@@ -33,3 +43,8 @@ from priorfit.network.solver.solver import Solved as Solved
 from priorfit.network.solver.solver import Solver as Solver
 from priorfit.network.solver.solver import SolverSettings as SolverSettings
 from priorfit.network.storage import NETWORK_TYPES as NETWORK_TYPES
+from priorfit.network.tables.network import TableMemory as TableMemory
+from priorfit.network.tables.network import TableNetwork as TableNetwork
+from priorfit.network.tables.settings import TableSettings as TableSettings
+from priorfit.network.units import NoUnits as NoUnits
+from priorfit.network.units import Units as Units

@@ -1,7 +1,7 @@
 """What a model knows about itself."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from priorfit.errors import InputError
@@ -42,6 +42,15 @@ class ModelCard:
             yield training
             start = training.get("started_from") or {}
             training = start.get("training", {}) if isinstance(start, dict) else start
+
+    def with_contexts(self, smallest: int, largest: int) -> "ModelCard":
+        """The card with more sizes of contexts, such as those that a model was shown before it was fine-tuned.
+
+        >>> ModelCard(trained_context=(2, 40)).with_contexts(5, 100).trained_context
+        (2, 100)
+        """
+        low, high = self.trained_context or (smallest, largest)
+        return replace(self, trained_context=(min(low, smallest), max(high, largest)))
 
     def trained_in_all(self, name: Literal["steps", "datasets", "seconds"]) -> float:
         """The total over its training and those that it went on from.

@@ -1,7 +1,7 @@
 """The Prior-Data Fitted Network: context and queries in, predictive distributions out."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import torch
@@ -10,24 +10,32 @@ from torch import Tensor, nn
 from torch.distributions import Distribution
 
 from priorfit.data import Batch
+from priorfit.errors import InputError
 from priorfit.network.attention.attention import KeysValues
 from priorfit.network.attention.positions import POSITIONS
 from priorfit.network.attention.transformer import Transformer
 from priorfit.network.card import ModelCard
 from priorfit.network.encoders.targets import target_encoder
+from priorfit.network.latents.parts import LatentParts
+from priorfit.network.latents.posterior import missing_latents
 from priorfit.network.limits import warn_of_context
 from priorfit.network.model import Model
-from priorfit.network.posterior import PFNPosterior
+from priorfit.network.posterior import Asked, PFNPosterior
 from priorfit.network.problem import Problem
 from priorfit.network.reading import reading_of
 from priorfit.network.solver.solver import FirstGuess, Solved
 from priorfit.network.solver.tokens import GuessEncoder
-from priorfit.network.units import scaling_for
-from priorfit.network.validation import checked_context, readable
+from priorfit.network.units import NoUnits, Units, scaling_for
+from priorfit.network.validation import checked_context, readable, require_precision
+from priorfit.priors.known import known_values
 from priorfit.values import Values
 
 if TYPE_CHECKING:
     from priorfit.network.settings import NetworkSettings
+
+
+LATENT_WEIGHT = 0.25
+"""Weight of the latents' mean NLL in the loss, relative to that of all points of a dataset."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +43,13 @@ class Memory:
     """What a network keeps of a context: keys and values of each layer, and what its solver keeps."""
 
     layers: list[KeysValues]
+    """What queries look at: the context, and known latents."""
     solved: Solved | None
+    data_layers: list[KeysValues] = field(default_factory=list)
+    """The context alone, which latents look at that are drawn one after the other."""
+    known: tuple[int, ...] = ()
+    """The numbers of the latents that are known, and their coordinates."""
+    numbers: Float[Tensor, "batch known"] = field(default_factory=lambda: torch.zeros(0, 0))
 
 
 class PFN(Model):
@@ -70,6 +84,8 @@ class PFN(Model):
         if self.solver is not None:
             self.guess_encoder = GuessEncoder(self.solver.num_numbers, width)
             sample = None if sample is None else standard_residuals()
+        has_latents = bool(problem.latents) and settings.layers > 0
+        self.latent_parts = LatentParts(problem.latents, width) if has_latents else None
         self.head = settings.output_for(problem).build(problem.outcome, sample)
         self.decoder = nn.Linear(width, self.head.num_parameters)
         nn.init.zeros_(self.decoder.weight)
@@ -84,6 +100,22 @@ class PFN(Model):
     def matrices(self) -> Iterable[nn.Parameter]:
         """See `Model.matrices`."""
         return [*self.transformer.matrices(), *([] if self.solver is None else self.solver.matrices())]
+
+    def numbers_per_query(self, memory: Memory) -> int:
+        """See `Answering.numbers_per_query`."""
+        # tokens, normalised copy, query, attended, residuals; the feed-forward layer twice; the head's numbers
+        numbers = 8 * self.settings.width + 2 * self.settings.feedforward + 4 * self.head.num_parameters
+        return numbers + (0 if self.solver is None else self.solver.memory_per_query)
+
+    def units_of(self, context_y: Num[Tensor, "batch context"]) -> Units | NoUnits:
+        """See `Answering.units_of`."""
+        return self.scaling(context_y)
+
+    def readable_inputs(
+        self, x: Num[Tensor, "batch points features"], name: str
+    ) -> Num[Tensor, "batch points features"]:
+        """See `Answering.readable_inputs`: they get the dtype of the weights."""
+        return readable(x, self.decoder.weight, name)
 
     def forward(
         self,
@@ -103,7 +135,18 @@ class PFN(Model):
     ) -> Memory:
         """What answers to queries need of a context, whose y are in the network's units."""
         solved = None if self.solver is None else self.solver.condition(context_x, context_y)
-        return Memory(self.transformer.condition(self._context_tokens(context_x, context_y, solved)), solved)
+        layers = self.transformer.condition(self._context_tokens(context_x, context_y, solved))
+        return Memory(layers, solved, layers)
+
+    def shown(self, memory: Memory, latents: Mapping[str, Num[Tensor, "batch size"]]) -> Memory:
+        """The memory of a context together with known latents; the data are not encoded again."""
+        if self.latent_parts is None:
+            raise InputError(missing_latents(self))
+        known = tuple(self.latent_parts.indices(list(latents)))
+        numbers = self.latent_parts.encoded(latents).to(self.decoder.weight)
+        offered = self.transformer.offered(self.latent_parts.known_tokens(numbers, known), memory.data_layers)
+        layers = [mine.joined(theirs) for mine, theirs in zip(memory.data_layers, offered, strict=True)]
+        return Memory(layers, memory.solved, memory.data_layers, known, numbers)
 
     def answer(self, query_x: Float[Tensor, "batch query features"], memory: Memory) -> Distribution:
         """The predictive of each query, as `forward` gives it."""
@@ -138,25 +181,54 @@ class PFN(Model):
     def loss(self, batch: Batch) -> Float[Tensor, "batch query"]:
         """The Prior-Data NLL of each query: of its drawn y, or in expectation where ``batch.query_law`` is given."""
         units = self.scaling(batch.context_y)
-        ppd, solved = self(batch.context_x, units.to_model(batch.context_y), batch.query_x)
+        if self.latent_parts is None or not batch.latents:
+            ppd, solved = self(batch.context_x, units.to_model(batch.context_y), batch.query_x)
+            latent_loss = None
+        else:
+            ppd, solved, latent_loss = self._with_latents(self.latent_parts, batch, units.to_model(batch.context_y))
         query_y = units.to_model(batch.query_y)
         if batch.query_law is None:
             losses = units.log_scale - ppd.log_prob(query_y)
         else:
             losses = units.log_scale - self.head.expected_log_prob(ppd, units.law_to_model(batch.query_law), query_y)
+        if latent_loss is not None:  # as much at every n: not in proportion to the queries that are left
+            num_points = batch.context_y.shape[1] + batch.query_y.shape[1]
+            losses = losses + LATENT_WEIGHT * num_points / batch.query_y.shape[1] * latent_loss[:, None]
         weight = 0.0 if self.settings.solver is None else self.settings.solver.evidence_weight
         if solved is None or not weight:
             return losses
         per_point = solved.log_evidence / max(batch.context_y.shape[1], 1)
         return losses - weight * per_point[:, None].to(self.dtype)
 
-    def condition(self, context_x: Values, context_y: Values) -> PFNPosterior:
+    def _with_latents(
+        self, parts: LatentParts, batch: Batch, context_y: Num[Tensor, "batch context"]
+    ) -> tuple[Distribution, Solved | None, Float[Tensor, " batch"]]:
+        """As `forward`, with the latents that the batch shows; then the mean NLL of those that it does not."""
+        solved = None if self.solver is None else self.solver.condition(batch.context_x, context_y)
+        numbers = parts.encoded(batch.latents).to(self.dtype)  # (batch, numbers)
+        asked = [number for number in range(parts.count) if number not in batch.known]
+        context = self._context_tokens(batch.context_x, context_y, solved)
+        queries, guess = self._query_tokens(batch.query_x, solved)
+        known = parts.known_tokens(numbers[:, list(batch.known)], batch.known)
+        tokens = torch.cat([context, known, queries, parts.asked_tokens(asked, len(context))], dim=1)
+        states = self.transformer.forward_with(tokens, context.shape[1], len(batch.known))
+        num_queries = queries.shape[1]
+        unused = sum(weight.sum() for weight in parts.parameters()) * 0.0  # all weights have gradients in every step
+        if asked:
+            log_prob = parts.log_prob(states[:, num_queries:], asked, numbers[:, asked])
+            unused = unused - log_prob.mean(1)
+        return self._answer(states[:, :num_queries], guess), solved, unused + torch.zeros_like(numbers[:, 0])
+
+    def condition(self, context_x: Values, context_y: Values, **latents: Values | float) -> PFNPosterior:
         """Run the context through the network once and keep its keys and values; an empty context is the prior.
 
         Tensors, arrays, lists and frames are taken in the user's units: ``context_x (*batch, context, columns)``,
         ``context_y (*batch, context)``. A model with free units sees them in units of the context, and one that
-        takes fewer columns than it has inputs sees them padded, as in its training.
+        takes fewer columns than it has inputs sees them padded, as in its training. Latents of the prior that are
+        known are given by name, one value for all datasets or one for each.
         """
+        if self.solver is not None:
+            require_precision(self.dtype)
         x, y = checked_context(context_x, context_y, self.problem)
         reading = reading_of(x, y, self.problem)
         weight = self.decoder.weight
@@ -165,7 +237,22 @@ class PFN(Model):
         warn_of_context(inputs, targets, self.problem, self.card)
         units = self.scaling(targets)
         memory = self.encoded(inputs, units.to_model(targets))
-        return PFNPosterior(self, memory, reading, units, (inputs, targets))
+        if latents:
+            memory = self.shown(memory, self.known_latents(latents, reading.batch_shape))
+        asked = Asked(x, y, latents)
+        return PFNPosterior(self, memory, reading, units, (inputs, targets), asked)
+
+    def known_latents(
+        self, latents: dict[str, Values | float], batch_shape: torch.Size
+    ) -> dict[str, Num[Tensor, "datasets size"]]:
+        """Known latents of each dataset, refused where they are unknown to the prior or outside of their supports."""
+        if self.latent_parts is None:
+            raise InputError(missing_latents(self))
+        known = known_values(self.problem.latents, latents, batch_shape)
+        for space in self.problem.latents:
+            if space.name in known:
+                space.check(known[space.name])
+        return known
 
 
 def standard_residuals() -> Float[Tensor, " sample"]:

@@ -1,24 +1,34 @@
 """A conditioned network: it answers any number of queries, in chunks that fit in memory."""
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from jaxtyping import Num
+from jaxtyping import Float, Num
 from torch import Tensor
 from torch.distributions import Categorical, Distribution, Normal
 
 from priorfit.distributions.joining import joined, reshaped
 from priorfit.errors import InputError
+from priorfit.network.answering import Answering
+from priorfit.network.functions import (
+    functions_by_latents,
+    functions_point_after_point,
+    joint_log_prob,
+    program_of,
+    target_of,
+)
+from priorfit.network.latents.posterior import LatentPosterior
 from priorfit.network.limits import warn_of_inputs
 from priorfit.network.reading import Reading
+from priorfit.network.refinement import RefinedPosterior, refined
 from priorfit.network.surprise import DRAWS, Surprise, surprise_of
 from priorfit.network.units import NoUnits, Units
-from priorfit.network.validation import checked_queries, is_finite, readable
-from priorfit.priors import Prior
+from priorfit.network.validation import checked_queries, is_finite
+from priorfit.priors import Prior, ProgramPrior
 from priorfit.values import Values
 
 if TYPE_CHECKING:
-    from priorfit.network.pfn import PFN, Memory
+    from priorfit.network.pfn import PFN
 
 Context: TypeAlias = tuple[Num[Tensor, "datasets points features"], Num[Tensor, "datasets points"]]
 """The points that a network was conditioned on, in the units of its prior."""
@@ -27,14 +37,29 @@ CHUNK_BYTES = 64 * 2**20
 """Memory that the network's intermediate states of one chunk of queries may take."""
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What `condition` was called with: the user's numbers as tensors, and known latents."""
+
+    x: Num[Tensor, "*batch points columns"]
+    y: Num[Tensor, "*batch points"]
+    latents: dict[str, Values | float]
+
+
 class PFNPosterior:
     """What a network remembers of a context; a `Posterior`."""
 
     def __init__(
-        self, model: "PFN", memory: "Memory", reading: Reading, units: Units | NoUnits, context: Context
+        self,
+        model: Answering,
+        memory: Any,
+        reading: Reading,
+        units: Units | NoUnits,
+        context: Context,
+        asked: Asked,
     ) -> None:
         self._model, self._memory, self._reading, self._units = model, memory, reading, units
-        self._context = context
+        self._context, self._asked = context, asked
 
     def predict(self, query_x: Values) -> Distribution:
         """The posterior predictive of each query, in the units of the context; no query sees another.
@@ -44,11 +69,59 @@ class PFNPosterior:
         """
         model, reading = self._model, self._reading
         x = checked_queries(query_x, reading.batch_shape, reading.num_columns, model.problem)
-        inputs = readable(reading.inputs(x), model.decoder.weight, "query_x")  # (batch, query, features)
+        inputs = model.readable_inputs(reading.inputs(x), "query_x")  # (batch, query, features)
         warn_of_inputs(inputs, model.problem)
         ppd = joined([self._answered(chunk) for chunk in inputs.split(self.chunk_size(), dim=1)])
         shaped = reshaped(ppd, x.shape[:-1])
         return reading.to_user(shaped, self._units)
+
+    @property
+    def latents(self) -> LatentPosterior:
+        """The posterior of each latent that the prior names: ``latents["decay"]``, and ``latents.sample(count)``."""
+        return LatentPosterior(self._network, self._memory, self._reading.batch_shape)
+
+    @property
+    def _network(self) -> "PFN":
+        """The network as one that may have latents; each function says so where it has none."""
+        return cast("PFN", self._model)
+
+    def refined(self, particles: int = 1024) -> RefinedPosterior:
+        """The network's posterior of the latents corrected by exact importance weights: exact for many particles.
+
+        It needs the prior's law (`fit` keeps the prior; ``pf.load(folder, prior=...)`` binds it again). The result
+        says when not to be believed: its ``k_hat`` is then above 0.7, and there is a warning.
+        """
+        prior = program_of(self._network, "refined()")
+        latents = self.latents
+        known = self._network.known_latents(self._asked.latents, self._reading.batch_shape)
+        target = target_of(prior, self._context, known)
+        return refined(latents, target, self._reading.batch_shape, particles)
+
+    def sample_functions(self, query_x: Values, count: int, noise: bool = False) -> Num[Tensor, "count *batch query"]:
+        """Whole functions, coherent over x: ``(count, *batch, query)``.
+
+        Where the prior is at hand and has a law: latents drawn by the network, then the mean of the law, or with
+        ``noise=True`` a draw of it. Otherwise point after point, each given those before it, which gives noisy draws
+        alone and takes a pass for each point.
+        """
+        x = checked_queries(query_x, self._reading.batch_shape, self._reading.num_columns, self._model.problem)
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            raise InputError(f"count must be a whole number of at least 1; got {count!r}.")
+        prior = self._model.prior
+        if isinstance(prior, ProgramPrior) and prior.has_law and self._model.latent_parts is not None:
+            return functions_by_latents(self.latents, prior, x.float(), count, noise)
+        if not noise:
+            raise InputError(
+                "functions without noise need the law of the prior, which this model does not have at hand. Ask for "
+                "noise=True, bind a prior that returns a law by pf.load(folder, prior=...), or name one in fit."
+            )
+        asked = self._asked
+        return functions_point_after_point(self._network, (asked.x, asked.y), x, count, asked.latents)
+
+    def joint_log_prob(self, query_x: Values, y: Values) -> Float[Tensor, "*batch"]:
+        """log p(y | context) of all queries together, by the chain rule in the order in which they are given."""
+        x = checked_queries(query_x, self._reading.batch_shape, self._reading.num_columns, self._model.problem)
+        return joint_log_prob(self._network, (self._asked.x, self._asked.y), x, y, self._asked.latents)
 
     def surprise(self, prior: Prior | None = None, draws: int = DRAWS, seed: int = 0) -> Surprise:
         """Did the prior draw this context? A p-value: small where the data are unlike the prior's, in whatever way.
@@ -73,10 +146,7 @@ class PFNPosterior:
 
     def chunk_size(self) -> int:
         """How many queries of each dataset go through the network at once."""
-        settings, head = self._model.settings, self._model.head
-        # tokens, normalised copy, query, attended, residuals; the feed-forward layer twice; the head's numbers
-        numbers = 8 * settings.width + 2 * settings.feedforward + 4 * head.num_parameters
-        numbers += 0 if self._model.solver is None else self._model.solver.memory_per_query
+        numbers = self._model.numbers_per_query(self._memory)
         batch_size = max(1, self._reading.batch_shape.numel())
         return max(1, CHUNK_BYTES // (numbers * self._model.dtype.itemsize * batch_size))
 

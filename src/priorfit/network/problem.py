@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from priorfit.data import Outcome
+from priorfit.data import Classes, Outcome
 from priorfit.errors import InputError
 from priorfit.fields import check_fields
+from priorfit.network.latents.spaces import LatentSpace
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,10 @@ class Problem:
     takes (the others are padded; None: no fewer). ``input_range`` holds every input that the network saw in training.
     ``units="free"`` means that the prior is scale-free: columns and targets are shown in units of their context, and
     the density is mapped back. ``columns``, ``target_range`` and ``rarest_share`` (of the rarest class in a dataset)
-    tell what training showed; None is unknown.
+    tell what training showed; None is unknown. ``missing`` says that the network knows missing values, which are NaN in
+    its inputs, and nominal columns as whole-number codes. ``min_classes`` is to the number of classes what
+    ``min_features`` is to that of columns: the answer has as many classes as the context (its largest label + 1, and
+    no fewer than this), up to the ``count`` of the outcome; None means that it always has ``count``.
 
     >>> from priorfit.data import Real
     >>> Problem(num_features=10, outcome=Real(), min_features=1).takes
@@ -45,6 +49,10 @@ class Problem:
     columns: Columns | None = None
     target_range: tuple[float, float] | None = None
     rarest_share: float | None = None
+    missing: bool = False
+    min_classes: int | None = None
+    latents: tuple[LatentSpace, ...] = ()
+    """The latents that the prior names, which the network answers for too."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -52,6 +60,12 @@ class Problem:
             raise InputError(
                 "a problem needs 1 <= min_features <= num_features; got "
                 f"min_features={self.min_features}, num_features={self.num_features}."
+            )
+        most = self.outcome.count if isinstance(self.outcome, Classes) else 0
+        if self.min_classes is not None and not 2 <= self.min_classes <= most:
+            raise InputError(
+                f"a problem needs 2 <= min_classes <= the number of its classes; got min_classes={self.min_classes} "
+                f"and {self.outcome}."
             )
 
     @property
@@ -67,9 +81,10 @@ class Problem:
         return f"{self.num_features} column{'s' if self.num_features > 1 else ''}"
 
     @property
-    def shape(self) -> tuple[int, Outcome, tuple[float, float] | None]:
+    def shape(self) -> tuple[object, ...]:
         """What decides the shape of a network; weights fit another problem of the same shape."""
-        return self.num_features, self.outcome, self.input_range
+        latents = tuple((latent.name, latent.size, latent.count) for latent in self.latents)
+        return (self.num_features, self.outcome, self.input_range, *([latents] if latents else []))
 
 
 def columns_of(prior: dict[str, Any]) -> Columns | None:
@@ -88,6 +103,8 @@ def columns_of(prior: dict[str, Any]) -> Columns | None:
 
 def fewest_features(prior: dict[str, Any], num_features: int) -> int:
     """The smallest table that the prior of a description draws, before it is padded to ``num_features``."""
+    if prior.get("type") == "Tables":
+        return 1
     if prior.get("type") == "PaddedFeatures":
         return prior["min_features"]
     return min((fewest_features(inner, num_features) for inner in _inner_priors(prior)), default=num_features)

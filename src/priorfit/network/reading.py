@@ -54,3 +54,12 @@ def reading_of(x: Num[Tensor, "*batch context columns"], y: Num[Tensor, "*batch 
     flat_x: Float[Tensor, "flat context columns"] = flattened(x, batch_shape)
     units = target_units(flattened(y, batch_shape), problem) if isinstance(problem.outcome, Real) else None
     return Reading(batch_shape, x.shape[-1], problem.num_features, column_units(flat_x, problem), units)
+
+
+def table_reading(
+    x: Num[Tensor, "*batch context columns"], y: Num[Tensor, "*batch context"], problem: Problem
+) -> Reading:
+    """How datasets are read by a network that takes columns as they are, in any units and of any number."""
+    batch_shape, columns = x.shape[:-2], x.shape[-1]
+    units = target_units(flattened(y, batch_shape), problem) if isinstance(problem.outcome, Real) else None
+    return Reading(batch_shape, columns, columns, SameColumns(), units)

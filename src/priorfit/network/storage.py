@@ -13,14 +13,17 @@ from priorfit.data import Classes, Real
 from priorfit.description import build, describe
 from priorfit.errors import CheckpointError, InputError, PriorfitError, RecipeError
 from priorfit.network.card import ModelCard
-from priorfit.network.encoders.inputs import FourierEncoder, LinearEncoder
+from priorfit.network.encoders.images import ConvolutionEncoder, ImageEncoder, NormalisedEncoder
+from priorfit.network.encoders.inputs import FourierEncoder, LinearEncoder, NoEncoder
 from priorfit.network.encoders.polynomials import PolynomialEncoder
-from priorfit.network.heads.classes import SigmoidHead, SoftmaxHead
+from priorfit.network.heads.classes import SigmoidHead, SoftmaxHead, TemperedHead
 from priorfit.network.heads.mixture import CorrectedMixtureHead, NormalHead, NormalMixtureHead
 from priorfit.network.heads.riemann import RiemannHead
+from priorfit.network.latents.spaces import LatentSpace
 from priorfit.network.older_files import problem_in, settings_in, weights_in
 from priorfit.network.problem import Columns, Problem
 from priorfit.network.solver.bases import Harmonics
+from priorfit.network.solver.class_regression import ClassRegression
 from priorfit.network.solver.classes import ClassSolver
 from priorfit.network.solver.latent import LatentSolver
 from priorfit.network.solver.linear import LinearSolver
@@ -35,19 +38,26 @@ NETWORK_TYPES: dict[str, type] = {
     for kind in (
         Problem,
         Columns,
+        LatentSpace,
         LinearSolver,
         LatentSolver,
         ClassSolver,
+        ClassRegression,
         Harmonics,
         LinearEncoder,
+        NoEncoder,
         FourierEncoder,
         PolynomialEncoder,
+        ImageEncoder,
+        ConvolutionEncoder,
+        NormalisedEncoder,
         RiemannHead,
         NormalHead,
         NormalMixtureHead,
         CorrectedMixtureHead,
         SoftmaxHead,
         SigmoidHead,
+        TemperedHead,
         Real,
         Classes,
     )

@@ -3,7 +3,7 @@
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -14,14 +14,11 @@ from torch.distributions import Distribution
 from priorfit.data import Real
 from priorfit.description import build
 from priorfit.errors import InputError, RecipeError
+from priorfit.network.answering import Answering
 from priorfit.network.one_step_ahead import Ask, one_step_ahead, sequential_draws
 from priorfit.network.summaries import FINDINGS, extremeness, share_below, summaries
 from priorfit.priors import PRIORS, Mixture, Prior
-from priorfit.priors.class_conditional import ClassConditional
 from priorfit.seeding import seeded
-
-if TYPE_CHECKING:
-    from priorfit.network.pfn import PFN
 
 Null = Literal["prior", "network"]
 Draw = Callable[[Tensor], Tensor]
@@ -84,7 +81,7 @@ class Surprise:
 
 
 def surprise_of(
-    model: "PFN",
+    model: Answering,
     x: Float[Tensor, "datasets points features"],
     y: Num[Tensor, "datasets points"],
     prior: Prior | None = None,
@@ -98,6 +95,7 @@ def surprise_of(
     if not isinstance(draws, int):
         raise InputError(f"draws must be a whole number; got {draws!r}.")
     known = prior_of(model) if prior is None else checked_prior(prior, model)
+    check_classes(model, y)
     ask = asking(model)
     rows = [
         judged(ask, one_x, one_y, known, (draws, seed), own_units(model)) for one_x, one_y in zip(x, y, strict=True)
@@ -105,17 +103,27 @@ def surprise_of(
     return joined(rows, "network" if known is None else "prior", draws)
 
 
-def asking(model: "PFN") -> Ask:
+def check_classes(model: Answering, y: Num[Tensor, "datasets points"]) -> None:
+    """Refuse more than two classes where answers know those of the context alone: the first points have seen few."""
+    if model.problem.min_classes is not None and y.numel() and float(y.max()) >= model.problem.min_classes:
+        raise InputError(
+            f"surprise of this model takes {model.problem.min_classes} classes; got {1 + int(y.max())}. It predicts "
+            "each row from those before it, and such an answer has the classes of those rows alone. Take one class "
+            "against the others."
+        )
+
+
+def asking(model: Answering) -> Ask:
     """A network's answers in the units of its prior, without the checks and warnings of `PFN.condition`."""
 
     def ask(x: Tensor, y: Tensor, query_x: Tensor) -> Distribution:
-        units = model.scaling(y)
+        units = model.units_of(y)
         return units.to_user(model.answer(query_x, model.encoded(x, units.to_model(y))))
 
     return ask
 
 
-def own_units(model: "PFN") -> Draw:
+def own_units(model: Answering) -> Draw:
     """How targets are shown to the test: as they are, or standardised where the model's units are free."""
     return (
         standardised
@@ -131,7 +139,7 @@ def standardised(y: Float[Tensor, "datasets points"]) -> Float[Tensor, "datasets
     return centred / torch.where(spread > 0, spread, 1)
 
 
-def prior_of(model: "PFN") -> Prior | None:
+def prior_of(model: Answering) -> Prior | None:
     """The prior on a model's card, if targets at given inputs can be drawn from it."""
     try:
         prior = build(model.card.prior, PRIORS)
@@ -143,10 +151,10 @@ def prior_of(model: "PFN") -> Prior | None:
 def draws_at_inputs(prior: Prior) -> bool:
     """Whether targets can be drawn for given inputs; a prior that draws labels first has its own inputs."""
     parts = prior.priors if isinstance(prior, Mixture) else (prior,)
-    return not any(isinstance(part, ClassConditional) for part in parts)
+    return not any(part.draws_own_inputs for part in parts)
 
 
-def checked_prior(prior: Prior, model: "PFN") -> Prior:
+def checked_prior(prior: Prior, model: Answering) -> Prior:
     """Refuse what is no prior, and one over other data than the model's."""
     if not isinstance(prior, Prior):
         raise InputError(f"surprise takes a prior, such as GaussianProcess(); got {prior!r}.")

@@ -39,13 +39,15 @@ def check_labels(y: Num[Tensor, "..."], outcome: Classes) -> None:
 
 
 def check_inputs(x: Num[Tensor, "..."], problem: Problem, name: str, axis: str) -> None:
-    """Refuse inputs of wrong shape or with values that are not finite."""
+    """Refuse inputs of wrong shape or with values that are not finite; NaN is a missing value where models know it."""
     if x.ndim < 2 or not problem.fewest_features <= x.shape[-1] <= problem.num_features:
         raise ShapeError(
             f"{name} must have shape (*batch, {axis}, columns) with {problem.takes}; "
             f"got {tuple(x.shape)}." + (" Add the axis of columns: x[..., None]." if x.ndim == 1 else "")
         )
-    if not is_finite(x):
+    if problem.missing and bool(x.isinf().any()):
+        raise InputError(f"{name} holds infinite values; a missing value is NaN.")
+    if not problem.missing and not is_finite(x):
         raise InputError(f"{name} holds NaN or infinite values; this model has no token for missing inputs.")
 
 
@@ -76,11 +78,25 @@ def checked_queries(
 
 
 def readable(numbers: Num[Tensor, "..."], like: Num[Tensor, "..."], name: str) -> Num[Tensor, "..."]:
-    """Finite numbers in the dtype and on the device of the weights, or an error where they do not fit."""
+    """Numbers in the dtype and on the device of the weights, or an error where they do not fit; NaN stays NaN."""
     narrowed = numbers.to(like)
-    if numbers.dtype != like.dtype and not is_finite(narrowed):
+    if numbers.dtype != like.dtype and not is_finite(narrowed) and bool(narrowed.isinf().any()):
         raise InputError(
             f"{name} holds values beyond {torch.finfo(like.dtype).max:.2g}, the largest that this model can read. "
             "Rescale them."
         )
     return narrowed
+
+
+def require_precision(dtype: torch.dtype) -> None:
+    """Refuse weights of 16 bits in a network with a solver: gains and noise are exponentials of them, and then wrong.
+
+    >>> require_precision(torch.bfloat16)
+    Traceback (most recent call last):
+    priorfit.errors.InputError: a network with a solver needs weights of float32 or float64; got torch.bfloat16. ...
+    """
+    if torch.finfo(dtype).bits < 32:
+        raise InputError(
+            f"a network with a solver needs weights of float32 or float64; got {dtype}. Cast it: model.float(). (A "
+            "file may hold 16 bits: save(path, dtype=torch.float16); it is loaded as float32.)"
+        )

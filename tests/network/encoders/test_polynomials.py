@@ -11,6 +11,7 @@ from priorfit.network import LinearSolver, NetworkSettings, PolynomialEncoder
 from priorfit.network.encoders.polynomials import PolynomialLayer, legendre_polynomials
 from priorfit.predictor import predict
 from priorfit.seeding import seeded
+from priorfit.training import Budget, DataSettings, Recipe, train
 
 
 def layer(num_features: int = 2, degree: int = 3, width: int = 10) -> PolynomialLayer:
@@ -70,7 +71,8 @@ def test_a_network_with_polynomials_learns_and_comes_back(tmp_path):
         solver=LinearSolver(features=9, components=1, hidden=0, evidence_weight=1.0),
     )
     prior = pf.GaussianProcess(lengthscale=0.6, noise=1e-2)
-    model = pf.fit(prior, num_points=20, steps=150, seed=0, targets="expected", network=settings, progress=False)
+    data = DataSettings(batch_size=8, targets="expected")
+    model = train(Recipe(prior, num_points=20, budget=Budget(steps=150), data=data, network=settings))
     with seeded(1):
         tasks = prior.sample(40, 20).split(15)
     assert pf.metrics.gap(model, pf.exact(prior), tasks).mean < 0.05

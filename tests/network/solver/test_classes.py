@@ -10,6 +10,7 @@ from priorfit.network.encoders.inputs import LinearEncoder
 from priorfit.network.solver.classes import OneAgainstRest
 from priorfit.network.solver.probit import classify
 from priorfit.seeding import seeded
+from priorfit.training import Budget, DataSettings, Recipe, train
 
 
 def built(count: int, components: int = 2) -> OneAgainstRest:
@@ -118,10 +119,10 @@ def test_three_bands_are_told_apart_sooner_with_a_solver():
 
     with seeded(3):
         tasks = bands.sample(100, 31).split(30)
-    losses = []
+    data, losses = DataSettings(batch_size=16), []
     for solver in (None, ClassSolver(8, 1, 32)):
         settings = NetworkSettings(16, 1, 2, 16, solver=solver)
-        model = pf.fit(bands, num_points=32, steps=60, seed=0, network=settings, progress=False)
+        model = train(Recipe(bands, num_points=32, budget=Budget(steps=40), data=data, network=settings))
         losses.append(pf.metrics.nll(model, tasks).mean)
     assert losses[1] < losses[0] - 0.15
 

@@ -3,7 +3,7 @@ import torch
 from torch.special import ndtr
 
 import priorfit as pf
-from priorfit.baselines.collapsed_bnn import CollapsedBNN
+from priorfit.baselines.exact.collapsed_bnn import CollapsedBNN
 from priorfit.data import Classes
 from priorfit.distributions.class_probabilities import log_odds
 from priorfit.errors import InputError
@@ -12,6 +12,7 @@ from priorfit.network.encoders.inputs import LinearEncoder
 from priorfit.network.solver.labels import ProbitRegression
 from priorfit.priors.bayesian_network import SMALL
 from priorfit.seeding import seeded
+from priorfit.training import Budget, DataSettings, Recipe, train
 
 PROBLEM = Problem(3, Classes(2))
 
@@ -40,7 +41,7 @@ def test_the_guess_is_the_mixture_of_the_components_by_their_evidence():
     solved = solver.condition(x, y)
     phi = solver.features.phi(query, torch.float32)
     each = ndtr(solved.solution.mean(phi) / (1 + solved.solution.variance(phi)).sqrt())
-    mixed = (solved.solution.log_evidence.softmax(1)[..., None] * each).sum(1)
+    mixed = (solved.component_evidence.softmax(1)[..., None] * each).sum(1)
     torch.testing.assert_close(solved.predict(query).ppd.probs[..., 1], mixed.float())
 
 
@@ -74,11 +75,12 @@ def test_cached_and_uncached_answers_agree_and_order_does_not_matter(hidden, poi
 
 
 def test_a_network_with_a_solver_soon_beats_one_without():
-    tasks = SMALL.sample(60, 31).split(30)
-    gaps = []
+    with seeded(3):
+        tasks = SMALL.sample(20, 31).split(30)
+    data, gaps = DataSettings(batch_size=16, targets="expected"), []
     for solver in (None, LinearSolver(4, 2, hidden=0)):
         settings = NetworkSettings(width=16, layers=1, attention_heads=2, feedforward=16, solver=solver)
-        model = pf.fit(SMALL, num_points=32, steps=80, seed=0, targets="expected", network=settings, progress=False)
+        model = train(Recipe(SMALL, num_points=32, budget=Budget(steps=40), data=data, network=settings))
         gaps.append(pf.metrics.gap(model, CollapsedBNN(SMALL, num_samples=1024), tasks).mean)
     assert gaps[1] < gaps[0] / 3
 

@@ -12,6 +12,7 @@ from priorfit.network.encoders.inputs import FourierEncoder
 from priorfit.network.solver.linear import RealRegression
 from priorfit.predictor import predict
 from priorfit.seeding import seeded
+from priorfit.training import Budget, DataSettings, Recipe, train
 
 PROBLEM = Problem(1, Real(), (0.0, 1.0))
 
@@ -76,7 +77,7 @@ def test_without_a_point_components_keep_the_weights_of_the_whole_context(compon
     solver = built(components)
     x, y = torch.rand(4, 6, 1), torch.randn(4, 6)
     solved = solver.condition(x, y)
-    weights = solved.solution.log_evidence.softmax(1)[..., None]
+    weights = solved.component_evidence.softmax(1)[..., None]
     mean = (weights * solver.log_noise.exp() * solved.left_out.mean).sum(1)
     torch.testing.assert_close(solved.leave_one_out().ppd.mean, mean)
 
@@ -86,7 +87,7 @@ def test_the_guess_has_the_moments_of_the_mixture_of_its_components():
     x, y, query = torch.rand(4, 6, 1), torch.randn(4, 6), torch.rand(4, 5, 1)
     solved = solver.condition(x, y)
     mean, variance = solved.solution.moments(phi_of(solver, query))
-    noise, weights = solver.log_noise.exp(), solved.solution.log_evidence.softmax(1)[..., None]
+    noise, weights = solver.log_noise.exp(), solved.component_evidence.softmax(1)[..., None]
     second = (weights * noise**2 * (1 + variance + mean.square())).sum(1)
     guess = solved.predict(query).ppd
     torch.testing.assert_close(guess.variance, second - guess.mean.square())
@@ -101,7 +102,7 @@ def test_tokens_are_told_the_components_in_units_of_their_mixture():
     log_noise = solver.log_noise
     location, spread = guess.ppd.mean[:, None], guess.ppd.stddev[:, None]
     log_scale = 0.5 * variance.log1p() + log_noise - spread.log()
-    log_weights = solved.solution.log_evidence.log_softmax(1)[..., None].clamp_min(-20).expand_as(mean) / 4
+    log_weights = solved.component_evidence.log_softmax(1)[..., None].clamp_min(-20).expand_as(mean) / 4
     parts = ((mean * log_noise.exp() - location) / spread, log_scale, log_weights, location, spread.log())
     assert guess.features.shape == (4, 5, solver.num_numbers)
     torch.testing.assert_close(guess.features, torch.cat(parts, dim=1).mT.float())
@@ -124,11 +125,12 @@ def test_a_point_of_the_context_is_told_what_the_others_say_of_it():
 
 def test_a_network_with_a_solver_soon_beats_one_without():
     gp = pf.GaussianProcess(lengthscale=0.3)
-    tasks = gp.sample(200, 16).split(15)
-    gaps = []
+    with seeded(0):
+        tasks = gp.sample(100, 16).split(15)
+    data, gaps = DataSettings(batch_size=8, targets="expected"), []
     for solver in (None, LinearSolver(24, 1, 32)):
         network = NetworkSettings(width=16, layers=1, attention_heads=2, feedforward=16, solver=solver)
-        model = pf.fit(gp, num_points=20, steps=60, seed=0, targets="expected", network=network, progress=False)
+        model = train(Recipe(gp, num_points=20, budget=Budget(steps=60), data=data, network=network))
         gaps.append(pf.metrics.gap(model, pf.baselines.ExactGP(gp), tasks).mean)
     assert gaps[1] < gaps[0] / 2
 
@@ -168,7 +170,7 @@ def test_the_evidence_is_part_of_the_loss_where_the_settings_ask_for_it():
     assert isinstance(plain.solver, RealRegression)
     units = plain.scaling(batch.context_y)
     solved = plain.solver.condition(batch.context_x, units.to_model(batch.context_y))
-    evidence = solved.solution.log_evidence.exp().mean(1).log()  # of a mixture of two components
+    evidence = solved.component_evidence.exp().mean(1).log()  # of a mixture of two components
     difference = weighted.loss(batch) - plain.loss(batch)
     torch.testing.assert_close(difference, (-0.5 * evidence / 6).float()[:, None].expand(3, 3))
 

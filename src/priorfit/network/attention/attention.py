@@ -18,6 +18,10 @@ class KeysValues:
     keys: Float[Tensor, "batch heads memory head_width"]
     values: Float[Tensor, "batch heads memory head_width"]
 
+    def joined(self, other: "KeysValues") -> "KeysValues":
+        """Both memories as one."""
+        return KeysValues(torch.cat([self.keys, other.keys], dim=2), torch.cat([self.values, other.values], dim=2))
+
 
 class Projections(nn.Module):
     """The four linear maps of attention, between tokens and heads."""
@@ -72,6 +76,19 @@ class ContextAttention(nn.Module):
         """Every token, of the context or not, looks at the memory."""
         queries = self.projections.queries(tokens)
         return self.projections.join(functional.scaled_dot_product_attention(queries, memory.keys, memory.values))
+
+    def each(
+        self, tokens: Float[Tensor, "batch tokens width"], memory: KeysValues, own: list[KeysValues]
+    ) -> Float[Tensor, "batch tokens width"]:
+        """Every token looks at the memory, and each at its own keys: those of its place in every part of ``own``."""
+        queries = self.projections.queries(tokens) / (tokens.shape[-1] // self.projections.heads) ** 0.5
+        shared = queries @ memory.keys.mT  # (batch, heads, tokens, memory)
+        theirs = torch.stack([(queries * part.keys).sum(-1) for part in own], dim=-1)  # (batch, heads, tokens, parts)
+        weights = torch.cat([shared, theirs], dim=-1).softmax(-1)
+        attended = weights[..., : shared.shape[-1]] @ memory.values
+        for place, part in enumerate(own):
+            attended = attended + weights[..., shared.shape[-1] + place, None] * part.values
+        return self.projections.join(attended)
 
 
 def split_heads(tokens: Tokens, heads: int) -> Heads:

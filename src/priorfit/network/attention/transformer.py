@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import cast
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -34,7 +35,15 @@ class Block(nn.Module):
         memory: KeysValues,
     ) -> Float[Tensor, "batch tokens width"]:
         """One layer; ``normed`` is ``attention_norm(tokens)``, which the memory was made from as well."""
-        tokens = tokens + self.attention(normed, memory)
+        return self._fed(tokens + self.attention(normed, memory))
+
+    def each(
+        self, tokens: Float[Tensor, "batch tokens width"], memory: KeysValues, own: list[KeysValues]
+    ) -> Float[Tensor, "batch tokens width"]:
+        """One layer for tokens of which each has some keys of its own."""
+        return self._fed(tokens + self.attention.each(self.attention_norm(tokens), memory, own))
+
+    def _fed(self, tokens: Float[Tensor, "batch tokens width"]) -> Float[Tensor, "batch tokens width"]:
         return tokens + self.contract(self.activation(self.expand(self.feedforward_norm(tokens))))
 
 
@@ -68,6 +77,43 @@ class Transformer(nn.Module):
                 tokens, normed = tokens[:, num_context:], normed[:, num_context:]
             tokens = block(tokens, normed, memory)
         return self.final_norm(tokens)
+
+    def forward_with(
+        self, tokens: Float[Tensor, "batch tokens width"], num_context: int, num_known: int
+    ) -> Float[Tensor, "batch query width"]:
+        """As `forward`, with tokens of known latents between context and queries.
+
+        They look at the context, as queries do, and queries look at both; the context does not see them.
+        """
+        start = num_context + num_known
+        for block in self.layers():
+            normed = block.attention_norm(tokens)
+            memory = block.memory(normed[:, :num_context])
+            offered = block.attention.projections.keys_values(normed[:, num_context:start])
+            queries = block(tokens[:, start:], normed[:, start:], memory.joined(offered))
+            tokens = torch.cat([block(tokens[:, :start], normed[:, :start], memory), queries], dim=1)
+        return self.final_norm(tokens[:, start:])
+
+    def offered(self, tokens: Float[Tensor, "batch tokens width"], memories: list[KeysValues]) -> list[KeysValues]:
+        """The keys and values of known latents in each layer, given those of the context."""
+        found, layers = [], self.layers()
+        for block, memory in zip(layers, memories, strict=True):
+            normed = block.attention_norm(tokens)
+            found.append(block.attention.projections.keys_values(normed))
+            if len(found) < len(layers):
+                tokens = block(tokens, normed, memory)
+        return found
+
+    def predict_each(
+        self,
+        queries: Float[Tensor, "batch query width"],
+        memories: list[KeysValues],
+        own: list[list[KeysValues]],
+    ) -> Float[Tensor, "batch query width"]:
+        """The states of queries of which each has its own known latents: in each layer, a list of their keys."""
+        for block, memory, mine in zip(self.layers(), memories, own, strict=True):
+            queries = block.each(queries, memory, mine)
+        return self.final_norm(queries)
 
     def condition(self, context: Float[Tensor, "batch context width"]) -> list[KeysValues]:
         """What each layer keeps of a context."""

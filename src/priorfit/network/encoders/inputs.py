@@ -49,6 +49,27 @@ class LinearEncoder(InputEncoder):
 
 
 @dataclass(frozen=True)
+class NoEncoder(InputEncoder):
+    """Tokens hold nothing of their input but what a solver tells of it."""
+
+    def build(self, num_features: int, width: int, input_range: InputRange | None) -> nn.Module:
+        """See `InputEncoder.build`."""
+        return NoTokens(width)
+
+
+class NoTokens(nn.Module):
+    """The module of a `NoEncoder`."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.width = width
+
+    def forward(self, x: Float[Tensor, "batch points features"]) -> Float[Tensor, "batch points width"]:
+        """Zeros."""
+        return x.new_zeros(1, 1, 1).expand(*x.shape[:2], self.width)
+
+
+@dataclass(frozen=True)
 class FourierEncoder(InputEncoder):
     """Sines and cosines of random projections of x, and x itself, then a linear layer.
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import torch
 from torch.distributions import Categorical, Distribution
 
 from priorfit.data import Outcome
@@ -31,6 +32,36 @@ class ClassLogits(Head):
         logits = at_least_float32(parameters)
         logits = logits if guess is None else logits + class_log_probs(guess).to(logits.dtype)
         return Categorical(logits=logits, validate_args=False)
+
+
+@dataclass(frozen=True)
+class TemperedHead(HeadSettings):
+    """Class probabilities by a softmax that may also sharpen or flatten those of a guess, each query for itself."""
+
+    def build(self, outcome: Outcome, sample: TargetSample | None) -> Head:
+        """See `HeadSettings.build`."""
+        return TemperedLogits(require_classes(self, outcome).count)
+
+
+class TemperedLogits(Head):
+    """The module of a `TemperedHead`: log probabilities of a guess times a factor, plus the network's own numbers."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.num_parameters = count + 1
+
+    def forward(self, parameters: Parameters, guess: Distribution | None = None) -> Distribution:
+        """See `Head.forward`."""
+        numbers = at_least_float32(parameters)
+        logits, log_factor = numbers[..., :-1], numbers[..., -1:]
+        if guess is not None:
+            logits = logits + bounded(log_factor).exp() * class_log_probs(guess).to(logits.dtype)
+        return Categorical(logits=logits, validate_args=False)
+
+
+def bounded(log_factor: Parameters) -> Parameters:
+    """Nearly the same near 0, and never beyond a factor of e^2."""
+    return 2 * torch.tanh(log_factor / 2)
 
 
 @dataclass(frozen=True)

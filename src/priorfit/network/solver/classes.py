@@ -1,11 +1,9 @@
 """Any number of classes on learned features: one probit regression a class against all others, normalised."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
-from torch import Tensor, nn
+from torch import nn
 from torch.distributions import Categorical
 
 from priorfit.data import Classes
@@ -15,12 +13,12 @@ from priorfit.network.encoders.inputs import InputEncoder
 from priorfit.network.heads.defaults import default_output
 from priorfit.network.heads.head import HeadSettings
 from priorfit.network.problem import Problem
-from priorfit.network.solver.features import LearnedFeatures, log_ladder, mixed_log_evidence
-from priorfit.network.solver.gaussian import LeftOut, Numbers, Solution
+from priorfit.network.solver.features import FeatureSolver, FeaturesSolved, LearnedFeatures, OfComponents, log_ladder
+from priorfit.network.solver.gaussian import Numbers, Phi
 from priorfit.network.solver.labels import FIRST_SPREAD
 from priorfit.network.solver.mixtures import LEAST_LOG_WEIGHT, TOKEN_SCALE
 from priorfit.network.solver.probit import classify, least_margin, probability
-from priorfit.network.solver.solver import FirstGuess, Points, Solved, Solver, SolverSettings, Targets
+from priorfit.network.solver.solver import FirstGuess, Points, Solver, SolverSettings, Targets
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ def require_classes(problem: Problem) -> Classes:
     return problem.outcome
 
 
-class OneAgainstRest(Solver):
+class OneAgainstRest(FeatureSolver):
     """The module of a `ClassSolver`; ``count`` is the number of classes, which no weight depends on."""
 
     def __init__(self, encoder: nn.Module, sizes: tuple[int, int, int], count: int) -> None:
@@ -77,56 +75,29 @@ class OneAgainstRest(Solver):
         self.num_numbers = 2 * components + 2
         self.memory_per_query = 6 * components * features * count + hidden
 
-    def condition(self, x: Points, y: Targets) -> "ClassesSolved":
-        """See `Solver.condition`."""
-        phi = self.repeated(x)
+    def condition(self, x: Points, y: Targets) -> FeaturesSolved:
+        """See `Solver.condition`; a component's evidence is the sum of that of its classes' own regressions."""
+        phi = self.phi(x)
         labels = torch.arange(self.count, device=y.device)[:, None]
         signs = torch.where(y[:, None] == labels, 1.0, -1.0).to(phi.dtype)  # (batch, classes, points)
-        return ClassesSolved(self, *classify(phi, signs.repeat(1, self.features.components, 1)))
+        solution, left_out = classify(phi, signs.repeat(1, self.features.components, 1))
+        return FeaturesSolved(self, solution, left_out, solution.log_evidence.unflatten(1, (-1, self.count)).sum(-1))
 
-    def repeated(self, x: Points) -> Float[Tensor, "batch regressions points learned"]:
-        """The features of each component, once for each class."""
+    def phi(self, x: Points) -> Phi:
+        """See `FeatureSolver.phi`; those of each component, once for each class."""
         return self.features.phi(x, torch.float32).repeat_interleave(self.count, dim=1)
 
-    def matrices(self) -> Iterable[nn.Parameter]:
-        """See `Solver.matrices`."""
-        return self.features.matrices()
-
-
-@dataclass(frozen=True)
-class ClassesSolved(Solved):
-    """The regressions of each component and class, given labels."""
-
-    solver: OneAgainstRest
-    solution: Solution
-    left_out: LeftOut
-
-    @property
-    def log_evidence(self) -> Float[Tensor, " batch"]:
-        """See `Solved.log_evidence`; the sum over the classes' own regressions."""
-        return mixed_log_evidence(self._evidence())
-
-    def predict(self, x: Points) -> FirstGuess:
-        """See `Solved.predict`."""
-        return self._guess(*self.solution.moments(self.solver.repeated(x)))
-
-    def leave_one_out(self) -> FirstGuess:
-        """See `Solved.leave_one_out`; the cavities of each label."""
-        return self._guess(self.left_out.mean, self.left_out.variance)
-
-    def _evidence(self) -> Float[Tensor, "batch components"]:
-        return self.solution.log_evidence.unflatten(1, (-1, self.solver.count)).sum(-1)
-
-    def _guess(self, mean: Numbers, variance: Numbers) -> FirstGuess:
+    def guess(self, mean: Numbers, variance: Numbers, log_evidence: OfComponents) -> FirstGuess:
+        """See `FeatureSolver.guess`."""
         least = least_margin(mean.dtype)
-        margin = (mean / (1 + variance).sqrt()).clamp(least, -least).unflatten(1, (-1, self.solver.count))
+        margin = (mean / (1 + variance).sqrt()).clamp(least, -least).unflatten(1, (-1, self.count))
         scores = probability(margin).log() - probability(-margin).log()  # (batch, components, classes, points)
-        log_probs = (self.solver.log_sharpness.exp() * scores).log_softmax(2)
-        log_weights = self._evidence().log_softmax(1)[..., None]  # (batch, components, 1)
+        log_probs = (self.log_sharpness.exp() * scores).log_softmax(2)
+        log_weights = log_evidence.log_softmax(1)[..., None]  # (batch, components, 1)
         logits = (log_probs + log_weights[..., None]).logsumexp(1).mT  # (batch, points, classes)
         ppd = Categorical(logits=logits, validate_args=False)
-        unsure = variance.log1p().unflatten(1, (-1, self.solver.count)).mean(2) / 2  # (batch, components, points)
+        unsure = variance.log1p().unflatten(1, (-1, self.count)).mean(2) / 2  # (batch, components, points)
         weights = log_weights.clamp_min(LEAST_LOG_WEIGHT).expand_as(unsure) / TOKEN_SCALE
         top = logits.amax(-1).clamp_min(LEAST_LOG_WEIGHT)
         features = torch.cat([unsure, weights, top[:, None], ppd.entropy()[:, None]], dim=1).mT
-        return FirstGuess(ppd, features.to(self.solver.log_sharpness.dtype))
+        return FirstGuess(ppd, features.to(self.log_sharpness.dtype))

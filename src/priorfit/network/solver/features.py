@@ -1,15 +1,19 @@
-"""Learned features of x, which linear solvers regress on."""
+"""Learned features of x, and solvers that regress on them."""
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from priorfit.network.encoders.inputs import ENCODED_RMS
-from priorfit.network.solver.gaussian import Phi
-from priorfit.network.solver.solver import Points, linear_maps
+from priorfit.network.solver.gaussian import LeftOut, Numbers, Phi, Solution
+from priorfit.network.solver.solver import FirstGuess, Points, Solved, Solver, Targets, linear_maps
+
+OfComponents = Float[Tensor, "batch components"]
 
 PACE = 10.0
 """Noise and gains are learned as logarithms divided by this, so that Adam's small steps cross orders of magnitude."""
@@ -69,6 +73,46 @@ def log_ladder(ends: tuple[float, float], components: int, alone: float) -> Floa
     return torch.linspace(first, last, components) if components > 1 else torch.tensor([first + alone * (last - first)])
 
 
-def mixed_log_evidence(log_evidence: Float[Tensor, "batch components"]) -> Float[Tensor, " batch"]:
-    """The log evidence of a mixture whose components have equal weights before the context."""
-    return log_evidence.logsumexp(1) - math.log(log_evidence.shape[1])
+class FeatureSolver(Solver):
+    """A solver whose family is a mixture of regressions that are linear in learned features."""
+
+    features: LearnedFeatures
+
+    @abstractmethod
+    def condition(self, x: Points, y: Targets) -> "FeaturesSolved":
+        """See `Solver.condition`."""
+
+    @abstractmethod
+    def phi(self, x: Points) -> Phi:
+        """The features of each regression, in the precision in which it is solved."""
+
+    @abstractmethod
+    def guess(self, mean: Numbers, variance: Numbers, log_evidence: OfComponents) -> FirstGuess:
+        """The first guess where w . phi has these moments, one for each regression."""
+
+    def matrices(self) -> Iterable[nn.Parameter]:
+        """See `Solver.matrices`."""
+        return self.features.matrices()
+
+
+@dataclass(frozen=True)
+class FeaturesSolved(Solved):
+    """The posteriors of the weights of each regression, and the log evidence of each component of the mixture."""
+
+    solver: FeatureSolver
+    solution: Solution
+    left_out: LeftOut
+    component_evidence: OfComponents
+
+    @property
+    def log_evidence(self) -> Float[Tensor, " batch"]:
+        """See `Solved.log_evidence`; the components have equal weights before the context."""
+        return self.component_evidence.logsumexp(1) - math.log(self.component_evidence.shape[1])
+
+    def predict(self, x: Points) -> FirstGuess:
+        """See `Solved.predict`."""
+        return self.solver.guess(*self.solution.moments(self.solver.phi(x)), self.component_evidence)
+
+    def leave_one_out(self) -> FirstGuess:
+        """See `Solved.leave_one_out`; exact for real targets, the cavities of expectation propagation for labels."""
+        return self.solver.guess(self.left_out.mean, self.left_out.variance, self.component_evidence)

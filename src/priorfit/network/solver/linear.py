@@ -1,6 +1,5 @@
 """Bayesian linear regression of real targets on learned features of x, solved exactly."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
@@ -15,11 +14,18 @@ from priorfit.network.encoders.inputs import InputEncoder
 from priorfit.network.heads.defaults import default_output
 from priorfit.network.heads.head import HeadSettings
 from priorfit.network.problem import Problem
-from priorfit.network.solver.features import PACE, LearnedFeatures, log_ladder, mixed_log_evidence
-from priorfit.network.solver.gaussian import LeftOut, Numbers, Solution, solve
+from priorfit.network.solver.features import (
+    PACE,
+    FeatureSolver,
+    FeaturesSolved,
+    LearnedFeatures,
+    OfComponents,
+    log_ladder,
+)
+from priorfit.network.solver.gaussian import Numbers, Phi, solve
 from priorfit.network.solver.labels import ProbitRegression
-from priorfit.network.solver.mixtures import Mixed, mixed
-from priorfit.network.solver.solver import FirstGuess, Points, Solved, Solver, SolverSettings, Targets
+from priorfit.network.solver.mixtures import mixed
+from priorfit.network.solver.solver import FirstGuess, Points, Solver, SolverSettings, Targets
 
 FIRST_NOISE = (0.3, 0.01)
 """The noise of the first and of the last component before training, in units of the prior's spread of y."""
@@ -67,7 +73,7 @@ class LinearSolver(SolverSettings):
         return output or default_output(problem.outcome)
 
 
-class RealRegression(Solver):
+class RealRegression(FeatureSolver):
     """The module of a `LinearSolver` for reals: y = noise (w . phi(x) + e) with w ~ N(0, I), e ~ N(0, 1).
 
     Features phi and noise are learned. The guess is the Normal with the moments of the components' mixture, weighted by
@@ -88,42 +94,20 @@ class RealRegression(Solver):
         """The log noise of each component, in float64."""
         return PACE * self.slow_log_noise.double()[:, None]
 
-    def condition(self, x: Points, y: Targets) -> "RealSolved":
+    def condition(self, x: Points, y: Targets) -> FeaturesSolved:
         """See `Solver.condition`."""
         values = y.double()[:, None, :] * (-self.log_noise).exp()  # (batch, components, points)
-        solution, left_out = solve(self.features.phi(x, torch.float64), values)
-        solution.log_evidence = solution.log_evidence - y.shape[1] * self.log_noise[:, 0]  # of y in its own units
-        return RealSolved(self, solution, left_out)
+        solution, left_out = solve(self.phi(x), values)
+        in_units_of_y = solution.log_evidence - y.shape[1] * self.log_noise[:, 0]
+        return FeaturesSolved(self, solution, left_out, in_units_of_y)
 
-    def matrices(self) -> Iterable[nn.Parameter]:
-        """See `Solver.matrices`."""
-        return self.features.matrices()
+    def phi(self, x: Points) -> Phi:
+        """See `FeatureSolver.phi`."""
+        return self.features.phi(x, torch.float64)
 
-
-@dataclass(frozen=True)
-class RealSolved(Solved):
-    """The posteriors of the weights of each component, given a context."""
-
-    solver: RealRegression
-    solution: Solution
-    left_out: LeftOut
-
-    @property
-    def log_evidence(self) -> Float[Tensor, " batch"]:
-        """See `Solved.log_evidence`."""
-        return mixed_log_evidence(self.solution.log_evidence)
-
-    def predict(self, x: Points) -> FirstGuess:
-        """See `Solved.predict`."""
-        return self._guess(*self.solution.moments(self.solver.features.phi(x, torch.float64)))
-
-    def leave_one_out(self) -> FirstGuess:
-        """See `Solved.leave_one_out`; it has a closed form."""
-        return self._guess(self.left_out.mean, self.left_out.variance)
-
-    def _guess(self, mean: Numbers, variance: Numbers) -> FirstGuess:
-        log_noise = self.solver.log_noise
-        log_scale = 0.5 * variance.log1p() + log_noise
-        whole: Mixed = mixed(mean * log_noise.exp(), log_scale, self.solution.log_evidence)
+    def guess(self, mean: Numbers, variance: Numbers, log_evidence: OfComponents) -> FirstGuess:
+        """See `FeatureSolver.guess`."""
+        log_scale = 0.5 * variance.log1p() + self.log_noise
+        whole = mixed(mean * self.log_noise.exp(), log_scale, log_evidence)
         ppd = Normal(whole.location, whole.log_scale.exp(), validate_args=False)
-        return FirstGuess(ppd, whole.features(self.solver.slow_log_noise.dtype))
+        return FirstGuess(ppd, whole.features(self.slow_log_noise.dtype))

@@ -1,0 +1,53 @@
+"""What a posterior asks of the network that it was conditioned with, whatever kind that is."""
+
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float, Num
+from torch import Tensor
+from torch.distributions import Distribution
+
+from priorfit.network.card import ModelCard
+from priorfit.network.latents.parts import LatentParts
+from priorfit.network.problem import Problem
+from priorfit.network.units import NoUnits, Units
+from priorfit.priors import Prior
+
+
+@runtime_checkable
+class Answering(Protocol):
+    """A network that keeps what it needs of a context (its memory, of a kind that it alone knows) and then answers."""
+
+    problem: Problem
+    card: ModelCard
+    prior: Prior | None
+    latent_parts: LatentParts | None
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The dtype of the weights."""
+        ...
+
+    def numbers_per_query(self, memory: Any) -> int:
+        """How many numbers a query keeps alive on its way through the network, for each dataset."""
+        ...
+
+    def readable_inputs(
+        self, x: Num[Tensor, "batch points features"], name: str
+    ) -> Num[Tensor, "batch points features"]:
+        """Inputs as the network takes them, or an error where they do not fit its numbers."""
+        ...
+
+    def units_of(self, context_y: Num[Tensor, "batch context"]) -> Units | NoUnits:
+        """The units in which the network sees the targets of a context, and answers."""
+        ...
+
+    def encoded(
+        self, context_x: Num[Tensor, "batch context features"], context_y: Float[Tensor, "batch context"]
+    ) -> Any:
+        """What answers to queries need of a context, whose y are in the network's units."""
+        ...
+
+    def answer(self, query_x: Num[Tensor, "batch query features"], memory: Any) -> Distribution:
+        """The predictive of each query, in the network's units."""
+        ...

@@ -1,0 +1,1 @@
+"""Latents as tokens: what is saved of them, their encoders and densities, and their posterior."""
