@@ -88,7 +88,10 @@ def test_a_recipe_in_toml_lays_its_stages_over_itself(tmp_path: Path):
 WHOLE = STAGED_TOML.format(steps=4, micro_batches=1)
 WRONG = {
     "another network": (WHOLE + "network = {width = 32}\n", r"stages\[1\]: Stage has no field 'network'"),
-    "another prior": (WHOLE + 'prior = {type = "BetaBernoulli"}\n', r"stages\[1\]: Stage has no field 'prior'"),
+    "another prior": (
+        WHOLE + 'prior = {type = "BetaBernoulli"}\n',
+        "a stage's prior must have the columns and the outcome",
+    ),
     "a misspelt setting": (WHOLE.replace("batch_size = 8", "batchsize = 8"), r"stages\[1\]\.data.*'batch_size'"),
     "two budgets": (WHOLE.replace("{steps = 4}", "{steps = 4, minutes = 1.0}"), "exactly one positive value"),
     "no budget": (WHOLE.replace("budget = {steps = 4}", ""), "needs the field 'budget'"),

@@ -12,7 +12,7 @@ from priorfit.priors import Prior, UniformInputs
 from priorfit.priors.function import prior
 from priorfit.training import DataSettings, RunOptions, train
 from priorfit.training.batches import draw_batch
-from priorfit.training.workers import batch_source
+from priorfit.training.workers import batch_source, is_sendable
 
 
 @dataclass(frozen=True)
@@ -62,3 +62,13 @@ def test_a_prior_that_does_not_pickle_is_drawn_in_the_main_process():
 def test_a_negative_number_of_workers_is_refused():
     with pytest.raises(InputError, match="workers must be at least 0; got -1"):
         train(tiny_recipe(), RunOptions(workers=-1))
+
+
+@prior(num_features=1, slope=Normal(0.0, 1.0))
+def slopes(x, slope):
+    """Lines with named latents, which workers find by their name."""
+    return Normal(slope * x[..., 0], 0.1)
+
+
+def test_a_decorated_prior_is_sent_to_workers_without_a_warning():
+    assert is_sendable(tiny_recipe(prior=slopes))

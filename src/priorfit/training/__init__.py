@@ -4,8 +4,11 @@ from priorfit.training.context_sizes import ContextSizes as ContextSizes
 from priorfit.training.context_sizes import Growth as Growth
 from priorfit.training.context_sizes import LogUniformSizes as LogUniformSizes
 from priorfit.training.context_sizes import PaperSizes as PaperSizes
+from priorfit.training.context_sizes import PowerSizes as PowerSizes
 from priorfit.training.context_sizes import UniformSizes as UniformSizes
+from priorfit.training.finetuning import finetune as finetune
 from priorfit.training.fit import fit as fit
+from priorfit.training.judge import EarlyStop as EarlyStop
 from priorfit.training.loop import Interrupted as Interrupted
 from priorfit.training.loop import RunOptions as RunOptions
 from priorfit.training.optimiser import OptimiserSettings as OptimiserSettings

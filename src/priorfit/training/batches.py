@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 
+import torch
+
 from priorfit.data import Batch
 from priorfit.errors import PriorError
 from priorfit.seeding import seeded
 from priorfit.training.recipe import Recipe
 
-CONTEXT_STREAM, DATA_STREAM, SAMPLE_STREAM, WEIGHT_STREAM, GAP_STREAM, RACE_STREAM = range(6)
+CONTEXT_STREAM, DATA_STREAM, SAMPLE_STREAM, WEIGHT_STREAM, GAP_STREAM, RACE_STREAM, JUDGE_STREAM = range(7)
 """Streams of random numbers: the first number after the seed says what a draw is for."""
 
 
@@ -30,12 +32,13 @@ def draw_batch(recipe: Recipe, step: int, micro_batch: int) -> Batch:
     num_context = context_size(recipe, step, micro_batch)
     num_queries = data.num_queries or num_points(recipe, step) - num_context
     with seeded(recipe.seed, DATA_STREAM, step, micro_batch):
-        datasets = recipe.prior.sample(data.batch_size, num_context + num_queries)
-        batch = (
-            datasets.split(num_context)
-            if data.contexts is None
-            else data.contexts.replace(datasets, num_context, recipe.prior)
-        )
+        if data.contexts is None:
+            batch = recipe.prior.sample_split(data.batch_size, num_context, num_queries)
+        else:
+            datasets = recipe.prior.sample(data.batch_size, num_context + num_queries)
+            batch = data.contexts.replace(datasets, num_context, recipe.prior)
+        if batch.latents:
+            batch = replace(batch, known=known_numbers(sum(each.shape[-1] for each in batch.latents.values())))
     if data.targets == "sampled":
         return replace(batch, query_law=None)
     if batch.query_law is None:
@@ -44,6 +47,14 @@ def draw_batch(recipe: Recipe, step: int, micro_batch: int) -> Batch:
             'targets="expected" needs. Use targets="sampled".'
         )
     return batch
+
+
+def known_numbers(count: int) -> tuple[int, ...]:
+    """The latents that a micro-batch shows: in half of them none, else a random set of a random size."""
+    if float(torch.rand(())) < 0.5:
+        return ()
+    size = int(torch.randint(1, count + 1, ()))
+    return tuple(sorted(torch.randperm(count)[:size].tolist()))
 
 
 def loss_divisor(recipe: Recipe) -> int:

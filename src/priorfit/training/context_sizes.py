@@ -68,6 +68,31 @@ class LogUniformSizes(ContextSizes):
 
 
 @dataclass(frozen=True)
+class PowerSizes(ContextSizes):
+    """Weight (n + offset) ** -power from ``smallest`` on: large contexts, whose steps take long, are rare.
+
+    >>> PowerSizes(offset=30.0, power=2.0, smallest=2).range(501)
+    (2, 500)
+    """
+
+    offset: float = 30.0
+    power: float = 2.0
+    smallest: int = 0
+
+    def __post_init__(self) -> None:
+        check_fields(self, RecipeError)
+        if self.offset <= 0 or self.smallest < 0:
+            raise RecipeError(f"an offset must be positive and the smallest context at least 0; got {self}.")
+
+    def weights(self, num_points: int) -> Float[Tensor, " num_points"]:
+        """See `ContextSizes.weights`."""
+        return (
+            UniformSizes(self.smallest).weights(num_points)
+            / (self.offset + torch.arange(num_points).double()) ** self.power
+        )
+
+
+@dataclass(frozen=True)
 class Growth:
     """A curriculum: N grows in equal strides from ``first`` to its full value, which it has from step ``steps`` on.
 

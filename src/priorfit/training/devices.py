@@ -94,21 +94,24 @@ def device_names() -> list[str]:
 class BatchLoss(nn.Module):
     """A network's loss as a module's forward pass: the form in which DistributedDataParallel sees it."""
 
-    def __init__(self, network: Model, divisor: float) -> None:
+    def __init__(self, network: Model, divisor: float, precision: str) -> None:
         super().__init__()
-        self.network, self.divisor = network, divisor
+        self.network, self.divisor, self.precision = network, divisor, precision
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
         """The sum over datasets and queries, divided by a constant."""
-        return self.network.loss(batch).sum() / self.divisor
+        if self.precision == "float32":
+            return self.network.loss(batch).sum() / self.divisor
+        with torch.autocast(batch.query_x.device.type, dtype=torch.bfloat16):
+            return self.network.loss(batch).sum() / self.divisor
 
 
 class StepLoss:
     """The loss of a step's micro-batches, averaged over all processes."""
 
-    def __init__(self, network: Model, divisor: float, group: Processes) -> None:
+    def __init__(self, network: Model, divisor: float, group: Processes, precision: str = "float32") -> None:
         # DistributedDataParallel averages over processes, and each of them sees 1 / count of the micro-batches.
-        module = BatchLoss(network, divisor / group.count)
+        module = BatchLoss(network, divisor / group.count, precision)
         self._module = module if group.count == 1 else parallel(module)
         self._count = group.count
 

@@ -55,11 +55,7 @@ def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to
     >>> model.card.trained_context
     (0, 9)
     """
-    if not isinstance(prior, Prior):
-        raise InputError(
-            f"fit takes a prior; got {type(prior).__name__}. Decorate a function that draws targets with "
-            "@priorfit.prior(num_features=...)."
-        )
+    check_takes(prior)
     if minutes is None and steps is None:
         minutes = 2.0
     if network != "auto" and not isinstance(network, NetworkSettings):
@@ -78,7 +74,34 @@ def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to
     recipe, start = as_begun(recipe, begun) if begun and begun.holds_run() else prepared(recipe, network, display)
     model = train(recipe, options, display, start)
     assert isinstance(model, PFN)
+    model.prior, model.more = prior, fit_more
     return model
+
+
+def fit_more(model: Model, minutes: float | None, steps: int | None) -> Model:
+    """See `Model.fit_more`: the recipe on the model's card, with a new budget, seed and the prior that is bound."""
+    if (minutes is None) == (steps is None):
+        raise InputError(f"fit_more needs minutes or steps; got minutes={minutes}, steps={steps}.")
+    assert model.prior is not None
+    told = recipe_from({**model.card.recipe, "prior": PLACEHOLDER, "stages": None})
+    recipe = replace(told, prior=model.prior, budget=Budget(steps=steps, minutes=minutes), seed=told.seed + 1)
+    longer = train(recipe, RunOptions(), Silent(), model)
+    longer.prior, longer.more = model.prior, fit_more
+    return longer
+
+
+def check_takes(prior: object) -> None:
+    """Refuse what is no prior, and a prior whose batches differ in the number of columns."""
+    if not isinstance(prior, Prior):
+        raise InputError(
+            f"fit takes a prior; got {type(prior).__name__}. Decorate a function that draws targets with "
+            "@priorfit.prior(num_features=...)."
+        )
+    if prior.fewest_features is not None:
+        raise InputError(
+            f"fit builds networks for a fixed number of columns, and batches of {prior} differ in it. Use "
+            "train(Recipe(prior, ..., network=TableSettings()))."
+        )
 
 
 def prepared(

@@ -13,10 +13,12 @@ import torch
 from priorfit.errors import CheckpointError, InputError, TrainingError
 from priorfit.fields import check_fields
 from priorfit.network import Model, ModelCard
+from priorfit.network.binding import fingerprint
 from priorfit.paths import usable_path
 from priorfit.training.devices import Processes, training_device
 from priorfit.training.gap import GapMeter
 from priorfit.training.interrupts import StopRequest
+from priorfit.training.judge import EarlyStop, Judge
 from priorfit.training.networks import start_network
 from priorfit.training.plan import Clockwork, planned_steps
 from priorfit.training.progress import Display, Reading
@@ -67,7 +69,14 @@ class Interrupted(KeyboardInterrupt):
 class Run:
     """A training run from its first step, or from where it was saved, to its model."""
 
-    def __init__(self, recipe: Recipe, options: RunOptions, group: Processes, start: Model | None) -> None:
+    def __init__(
+        self,
+        recipe: Recipe,
+        options: RunOptions,
+        group: Processes,
+        start: Model | None,
+        stop: EarlyStop | None = None,
+    ) -> None:
         device = training_device(options.device, group)
         self.recipe, self.options, self.group = recipe, options, group
         self.folder = RunFolder(options.folder) if options.folder is not None else None
@@ -77,6 +86,9 @@ class Run:
         self.trainer = Trainer(network, recipe, steps, group)
         self.seconds = 0.0
         self.origin = None if start is None else origin_of(start)
+        self.known = start.card.trained_context if start is not None and recipe.prior.shows_as_read else None
+        self.judge = None if stop is None or not group.is_first else Judge(stop, recipe)
+        self.left_out: float | None = None
         if saved is not None:
             self._restore(saved)
         self.gap_meter = GapMeter(recipe) if group.is_first else None
@@ -113,6 +125,8 @@ class Run:
         trainer.step, trainer.skipped, self.seconds = saved.step, saved.skipped, saved.seconds
         trainer.fruitless = saved.fruitless
         self.origin = saved.config.get("started_from")
+        if self.judge is not None and self.folder is not None:
+            self.judge.restore(saved.config.get("judged", []), self.folder.load_best())
 
     @contextmanager
     def data(self) -> Iterator[None]:
@@ -125,6 +139,8 @@ class Run:
         """Take all steps that are left; save before the first, at intervals, and on a request to stop."""
         trainer = self.trainer
         if trainer.step == 0:
+            if self.judge is not None and not self.judge.readings:
+                self._judge()
             self._save()  # so that a run killed before its first checkpoint can be resumed too
         started = time.perf_counter() - self.seconds
         saved_at = time.perf_counter()
@@ -134,6 +150,8 @@ class Run:
             self.seconds = time.perf_counter() - started
             trainer.steps = clockwork.steps(trainer.step, trainer.steps, self.seconds)
             self._report(result, display)
+            if self.group.any_of(self.judge is not None and self.judge.is_over):
+                return
             is_stopping = self.group.any_of(request.is_made)  # the signal may reach processes at different steps
             if time.perf_counter() - saved_at >= self.options.checkpoint_seconds or is_stopping:
                 self._save()
@@ -153,6 +171,8 @@ class Run:
         is_reading = trainer.step % max(1, trainer.steps // GAP_READINGS) == 0 or trainer.step == trainer.steps
         if is_reading and self.gap_meter is not None:
             self.gap = self.gap_meter.measure(trainer.network)
+        if is_reading:
+            self._judge()
         datasets = trainer.step * self.recipe.data.batch_size * self.recipe.data.micro_batches
         reading = Reading(
             step=trainer.step,
@@ -163,10 +183,23 @@ class Run:
             seconds=self.seconds,
             learning_rate=result.learning_rate,
             skipped=trainer.skipped,
+            left_out=self.left_out,
         )
         display.show(reading)
         if self.folder is not None:
             self.folder.log(reading.row())
+
+    def _judge(self) -> None:
+        """Measure the loss on left-out tasks, if there are some, with the weights that the run would end in now."""
+        if self.judge is None:
+            return
+        network, state = self.trainer.network, self.trainer.result()
+        current = {name: value.detach().clone() for name, value in network.state_dict().items()}
+        network.load_state_dict(state)
+        self.left_out = self.judge.measure(network)
+        network.load_state_dict(current)
+        if self.judge.note(self.trainer.step, self.left_out, state) and self.folder is not None:
+            self.folder.save_best(state)
 
     def _save(self) -> None:
         if self.folder is None or not self.group.is_first:
@@ -181,7 +214,11 @@ class Run:
                 network=dict(trainer.network.state_dict()),
                 optimiser=trainer.optimisers.tensors(),
                 averaged=dict(trainer.averaged),
-                config={"recipe": self.recipe.description(), "started_from": self.origin},
+                config={
+                    "recipe": self.recipe.description(),
+                    "started_from": self.origin,
+                    **({} if self.judge is None else {"judged": self.judge.readings}),
+                },
                 fruitless=trainer.fruitless,
             )
         )
@@ -192,8 +229,13 @@ class Run:
         network = trainer.network
         trainer.check_learned()
         self._save()  # before averaged weights take the place of the last ones
-        network.load_state_dict(trainer.result())
+        best = None if self.judge is None else self.judge.best
+        network.load_state_dict(trainer.result() if best is None else best)
         network.card = card_of(self.recipe, trainer, self.seconds, self.origin)
+        if self.known is not None:  # fine-tuning leaves the sizes of contexts that the model knew
+            network.card = network.card.with_contexts(*self.known)
+        if self.judge is not None:
+            network.card.training["left_out"] = self.judge.summary()
         if self.folder is not None and self.group.is_first:
             network.save(self.folder.model)
         return network.frozen()
@@ -228,6 +270,7 @@ def card_of(recipe: Recipe, trainer: Trainer, seconds: float, origin: dict[str, 
             "threads": torch.get_num_threads(),
             "machine": platform.machine(),
             "torch": torch.__version__,
+            **({"fingerprint": fingerprint(recipe.prior)} if recipe.prior.latents else {}),
             **({} if origin is None else {"started_from": origin}),
         },
     )

@@ -20,6 +20,8 @@ class OptimiserSettings:
     ``method="muon"`` takes Muon for the matrices that a network names (`Model.matrices`), at ``muon_factor`` times the
     learning rate, and Adam for the rest; ``"adam"`` takes Adam for all. ``averaging`` is the decay of an
     exponential average of the weights that becomes the result (0: the last weights are the result).
+    ``precision="bfloat16"`` takes the products of a step in half precision, where the processor has instructions for
+    it about twice as fast; weights, sums and solvers stay in float32.
     """
 
     method: Literal["muon", "adam"] = "muon"
@@ -28,6 +30,7 @@ class OptimiserSettings:
     warmup: float = 0.05
     clip: float = 1.0
     averaging: float = 0.0
+    precision: Literal["float32", "bfloat16"] = "float32"
 
     def __post_init__(self) -> None:
         check_fields(self, RecipeError)

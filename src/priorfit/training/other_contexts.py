@@ -7,7 +7,7 @@ import torch
 from priorfit.data import Batch, Datasets
 from priorfit.errors import RecipeError
 from priorfit.priors import HyperGaussianProcess, Prior
-from priorfit.priors.importance import posterior_answers
+from priorfit.priors.hyper_posterior import posterior_answers
 
 
 @dataclass(frozen=True)

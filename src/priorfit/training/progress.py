@@ -20,13 +20,16 @@ class Reading:
     learning_rate: float
     skipped: int
     stage: str = ""
+    left_out: float | None = None
 
     def row(self) -> dict[str, Any]:
         """The reading as a row of ``metrics.jsonl``."""
-        return {name: value for name, value in asdict(self).items() if name != "stage"}
+        hidden = {"stage"} if self.left_out is not None else {"stage", "left_out"}
+        return {name: value for name, value in asdict(self).items() if name not in hidden}
 
     def __str__(self) -> str:
         gap = "" if self.gap is None else f"  gap {nats(self.gap)}"
+        gap += "" if self.left_out is None else f"  left out {self.left_out:+.3f}"
         skipped = f"  skipped {self.skipped}" if self.skipped else ""
         stage = f"{self.stage}  " if self.stage else ""
         return f"{stage}loss {self.loss:+.3f}{gap}  {self.datasets_per_second:,.0f} datasets/s{skipped}"

@@ -24,7 +24,7 @@ SHARE = 0.08
 LEAD = 0.5
 """Nats by which a solver must be ahead of the plain transformer to be chosen. A solver starts ahead, since it need not
 learn to solve, and the lead shrinks: on damped waves, with one minute in all, a linear solver that led by more than 0.2
-was 0.08 behind at the end (benchmarks/race.py)."""
+was 0.08 behind at the end (benchmarks/pilots/race.py)."""
 
 FEWEST_STEPS = 12
 """A candidate that cannot take so many steps in its share shows nothing, and takes so many."""

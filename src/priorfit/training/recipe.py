@@ -7,16 +7,23 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from priorfit.baselines.neural_process_settings import NeuralProcessSettings
+from priorfit.baselines.neural_process.settings import NeuralProcessSettings
 from priorfit.data import Classes, Real
 from priorfit.description import build, describe
 from priorfit.errors import RecipeError
 from priorfit.fields import check_fields
-from priorfit.network import NETWORK_TYPES, NetworkSettings
+from priorfit.network import NETWORK_TYPES, NetworkSettings, TableSettings
 from priorfit.network.older_files import recipe_in
 from priorfit.paths import usable_path
 from priorfit.priors import PRIORS, Prior
-from priorfit.training.context_sizes import ContextSizes, Growth, LogUniformSizes, PaperSizes, UniformSizes
+from priorfit.training.context_sizes import (
+    ContextSizes,
+    Growth,
+    LogUniformSizes,
+    PaperSizes,
+    PowerSizes,
+    UniformSizes,
+)
 from priorfit.training.optimiser import OptimiserSettings
 from priorfit.training.other_contexts import OtherContexts
 
@@ -88,6 +95,7 @@ class Stage:
     """The settings in which a stage differs from its recipe; None takes the recipe's."""
 
     budget: Budget | None = None
+    prior: Prior | None = None
     num_points: int | None = None
     seed: int | None = None
     data: DataSettings | None = None
@@ -99,7 +107,8 @@ class Recipe:
     """Everything that decides a training. The same recipe and seed give the same weights on the same machine.
 
     With ``stages`` the training is a sequence of runs: the first from random weights, each other from the one before.
-    They share prior and network; the recipe's own values are those that a stage does not change.
+    They share the network; the recipe's own values are those that a stage does not change. Another prior must have the
+    same columns and outcome.
     """
 
     prior: Prior
@@ -108,7 +117,7 @@ class Recipe:
     name: str = "unnamed"
     seed: int = 0
     units: Literal["fixed", "free"] = "fixed"
-    network: NetworkSettings | NeuralProcessSettings = field(default_factory=NetworkSettings)
+    network: NetworkSettings | TableSettings | NeuralProcessSettings = field(default_factory=NetworkSettings)
     data: DataSettings = field(default_factory=DataSettings)
     optimiser: OptimiserSettings = field(default_factory=OptimiserSettings)
     stages: Sequence[Stage] | None = None
@@ -119,7 +128,8 @@ class Recipe:
             object.__setattr__(self, "stages", tuple(self.stages))
             if not self.stages:
                 raise RecipeError("a recipe with stages needs at least one; got none. Leave stages out, or add some.")
-            self.stage_recipes()
+            for stage in self.stage_recipes():
+                self._check_prior(stage.prior)
         if self.num_points < 1:
             raise RecipeError(f"num_points must be at least 1; got {self.num_points}.")
         if self.num_points > MOST_POINTS:
@@ -130,6 +140,14 @@ class Recipe:
             raise RecipeError(
                 "the name of a recipe becomes that of a folder: letters, digits, spaces and . _ + - within it; got "
                 f"{self.name!r}. Such as {file_name(self.name)!r}."
+            )
+
+    def _check_prior(self, other: Prior) -> None:
+        """Refuse a stage's prior that another network would be needed for."""
+        if (other.num_features, other.outcome) != (self.prior.num_features, self.prior.outcome):
+            raise RecipeError(
+                "a stage's prior must have the columns and the outcome of the recipe's: "
+                f"{self.prior.num_features}, {self.prior.outcome}; got {other.num_features}, {other.outcome}."
             )
 
     def stage_recipes(self) -> "list[Recipe]":
@@ -159,6 +177,7 @@ RECIPE_TYPES: dict[str, type] = {
     **PRIORS,
     **NETWORK_TYPES,
     NetworkSettings.__name__: NetworkSettings,
+    TableSettings.__name__: TableSettings,
     **{
         kind.__name__: kind
         for kind in (
@@ -172,6 +191,7 @@ RECIPE_TYPES: dict[str, type] = {
             UniformSizes,
             PaperSizes,
             LogUniformSizes,
+            PowerSizes,
         )
     },
     NeuralProcessSettings.__name__: NeuralProcessSettings,

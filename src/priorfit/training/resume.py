@@ -13,7 +13,7 @@ from priorfit.errors import CheckpointError, TrainingError
 from priorfit.fields import check_fields
 from priorfit.training.locks import LOCK
 
-PARTS = re.compile(r"checkpoint|metrics\.jsonl|model|stage-\d+")
+PARTS = re.compile(r"checkpoint|metrics\.jsonl|model|best|stage-\d+")
 """Names of the files and folders of a run."""
 
 OURS = re.compile(rf"{PARTS.pattern}|{re.escape(LOCK)}|\..*\.priorfit-(new|previous)")
@@ -48,6 +48,7 @@ class RunFolder:
         self.metrics = path / "metrics.jsonl"
         self.checkpoint = path / "checkpoint"
         self.model = path / "model"
+        self.best = path / "best"
 
     def save(self, state: SavedState) -> None:
         """Replace the checkpoint by this state, all or nothing."""
@@ -69,6 +70,14 @@ class RunFolder:
             )
         except (KeyError, TypeError) as error:
             raise CheckpointError(f"{self.checkpoint} is no checkpoint of a run that this version knows.") from error
+
+    def save_best(self, weights: dict[str, Tensor]) -> None:
+        """Replace the best weights so far, of a run that is judged on left-out tasks."""
+        save_folder(self.best, {"model": weights}, {"kind": "best weights of a run"})
+
+    def load_best(self) -> dict[str, Tensor] | None:
+        """The best weights so far, if any were kept."""
+        return load_folder(self.best, ("model",))[0]["model"] if holds_checkpoint(self.best) else None
 
     def recipe(self) -> dict[str, Any]:
         """The description of the recipe that the run was started with."""

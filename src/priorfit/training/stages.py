@@ -9,6 +9,7 @@ from priorfit.errors import InputError, TrainingError
 from priorfit.network import Model
 from priorfit.training.devices import Processes, processes, training_device
 from priorfit.training.interrupts import stop_requests
+from priorfit.training.judge import EarlyStop
 from priorfit.training.locks import locked
 from priorfit.training.loop import Interrupted, Run, RunOptions, opening_words
 from priorfit.training.memory import check_batch, readable_memory_errors
@@ -19,12 +20,17 @@ from priorfit.training.resume import RunFolder
 
 
 def train(
-    recipe: Recipe, options: RunOptions | None = None, display: Display | None = None, start: Model | None = None
+    recipe: Recipe,
+    options: RunOptions | None = None,
+    display: Display | None = None,
+    start: Model | None = None,
+    stop: EarlyStop | None = None,
 ) -> Model:
     """Train a network by a recipe, stage after stage, from random weights or from those of ``start``.
 
     The folder of a recipe with stages holds one of each stage, ``stage-1`` and so on, and ``model`` of the last. A run
-    that was stopped, or killed, goes on with the stage that it was in.
+    that was stopped, or killed, goes on with the stage that it was in. With ``stop`` each run ends early where it no
+    longer gains on tasks that it does not see, and the best weights are its result.
     """
     if not isinstance(recipe, Recipe):
         raise InputError(f"train takes a Recipe; got {recipe!r}. Read one from a TOML file with read_recipe(path).")
@@ -32,7 +38,7 @@ def train(
         raise InputError(f"a training starts from a model; got {start!r}. Load one with load(name or path).")
     options = options or RunOptions()
     with processes() as group, readable_memory_errors(), readable_stop(options):
-        training = Training(recipe, options, group)
+        training = Training(recipe, options, group, stop)
         shown = display if display is not None and group.is_first else Silent()
         shown.announce(opening_words(recipe))  # before the first steps: planning a budget in minutes takes a while
         with claimed_folder(options, group), shown:
@@ -42,9 +48,9 @@ def train(
 class Training:
     """The stages of a recipe, each a `Run` with a place of its own."""
 
-    def __init__(self, recipe: Recipe, options: RunOptions, group: Processes) -> None:
+    def __init__(self, recipe: Recipe, options: RunOptions, group: Processes, stop: EarlyStop | None = None) -> None:
         """Refuse what this machine cannot train, before any folder is made."""
-        self.stages, self.options, self.group = recipe.stage_recipes(), options, group
+        self.stages, self.options, self.group, self.stop = recipe.stage_recipes(), options, group, stop
         training_device(options.device, group)
         for stage in self.stages:
             check_batch(stage)
@@ -62,7 +68,7 @@ class Training:
 
     def _train(self, index: int, display: Display, start: Model | None) -> Model:
         shown = display if len(self.stages) == 1 else Staged(display, f"stage {index + 1}/{len(self.stages)}")
-        run = Run(self.stages[index], self._options(index), self.group, start)
+        run = Run(self.stages[index], self._options(index), self.group, start, self.stop)
         with stop_requests() as request, run.data():
             run.go(shown, request)
         return run.finish()

@@ -46,7 +46,9 @@ class Trainer:
             )
         self.source: Source = partial(draw_batch, recipe)
         self.optimisers = Optimisers(network, recipe.optimiser)
-        self.step_loss = StepLoss(network, loss_divisor(recipe) * recipe.data.micro_batches, self.group)
+        self.step_loss = StepLoss(
+            network, loss_divisor(recipe) * recipe.data.micro_batches, self.group, recipe.optimiser.precision
+        )
         self.averaged = {name: weight.detach().clone() for name, weight in network.named_parameters()}
         self.step = 0
         self.skipped = 0

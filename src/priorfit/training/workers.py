@@ -51,7 +51,7 @@ def batch_source(recipe: Recipe, workers: int, first_step: int, micro_batches: r
 
 
 def is_sendable(recipe: Recipe) -> bool:
-    """Whether a recipe can be pickled; a prior made with ``@prior`` cannot, and says so."""
+    """Whether a recipe can be pickled; a prior whose function has no name in a module cannot."""
     try:
         pickle.dumps(recipe)
     except (pickle.PicklingError, AttributeError, TypeError) as error:

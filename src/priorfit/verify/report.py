@@ -18,6 +18,8 @@ from priorfit.verify.accuracy import gap_checks, learning_check
 from priorfit.verify.calibration import calibration_check, pit_check
 from priorfit.verify.check import NOTHING, Check, Verdict, worst
 from priorfit.verify.invariance import batch_check, order_check, queries_check
+from priorfit.verify.joint import joint_check
+from priorfit.verify.latents import latent_checks
 from priorfit.verify.surprises import surprise_check
 from priorfit.verify.tasks import Examined, examined, spread_sizes
 from priorfit.zoo import load
@@ -99,12 +101,14 @@ def verify(
     for some in asked.values():
         checks += [pit_check(some, seed), calibration_check(some, prior.outcome, seed)]
     name = describe(prior).get("name", type(prior).__name__)
-    checks += gap_checks(asked.values(), prior, name)
+    checks += gap_checks(asked.values(), model, prior, name)
     first, last = asked[sizes[0]], asked[sizes[-1]]
     if first is not last:
         checks.append(learning_check(first, last))
     checks += [order_check(model, last, seed), batch_check(model, last), queries_check(model, last)]
     if isinstance(model, PFN):
+        checks += latent_checks(model, prior, sizes[-1], seed)
+        checks.append(joint_check(model, prior, sizes[-1], seed))
         checks.append(surprise_check(model, prior, sizes[-1], seed))
     model_name = model.card.name if isinstance(model, Model) else type(model).__name__
     return Report(model_name, name, sizes, num_datasets, seed, tuple(checks), asked)
@@ -145,7 +149,9 @@ def checked_sizes(sizes: object) -> tuple[int, ...]:
 
 
 def prior_of(model: Predictor) -> Prior:
-    """The prior that a model was trained on, built from its card."""
+    """The prior that a model was trained on: the one that is bound to it, or built from its card."""
+    if isinstance(model, Model) and model.prior is not None:
+        return model.prior
     if not isinstance(model, Model) or not model.card.recipe:
         raise InputError(f"{type(model).__name__} does not say which prior it is for; pass it: verify(model, prior).")
     try:
