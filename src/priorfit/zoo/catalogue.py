@@ -3,13 +3,16 @@
 import difflib
 from pathlib import Path
 
-from priorfit.baselines.neural_process_settings import NeuralProcessSettings
+from priorfit.baselines.neural_process.settings import NeuralProcessSettings
 from priorfit.checkpoint import holds_checkpoint
 from priorfit.errors import UnknownModelError
-from priorfit.network import Model, NetworkSettings, load_model
+from priorfit.network import Model, NetworkSettings, TableSettings, load_model
+from priorfit.network.binding import bound
+from priorfit.priors import Prior
+from priorfit.training.fit import fit_more
 
 FOLDER = Path(__file__).parent
-KINDS = (NetworkSettings, NeuralProcessSettings)
+KINDS = (NetworkSettings, TableSettings, NeuralProcessSettings)
 """The settings of every kind of model that the library saves."""
 
 
@@ -22,12 +25,19 @@ def names() -> list[str]:
     return sorted(path.name for path in FOLDER.iterdir() if (path / "config.json").is_file())
 
 
-def load(name: str | Path) -> Model:
+def load(name: str | Path, prior: Prior | None = None) -> Model:
     """A released model by its name, or any model by the folder that `Model.save` wrote; no network, no code.
+
+    A file holds no code, so a prior of one's own is bound again by ``prior``, which must be the one that the model was
+    trained on: names and supports of its latents and a few seeded draws are compared.
 
     >>> load("gp-rbf-1d").problem.num_features
     1
     """
+    if prior is not None:
+        model = bound(load(name), prior)
+        model.more = fit_more
+        return model
     if str(name) in names():
         return load_model(FOLDER / name, KINDS)
     if holds_checkpoint(name) or Path(name).is_dir():  # which refuses what cannot be a path
