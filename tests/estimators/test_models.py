@@ -7,7 +7,7 @@ from estimators.tiny_models import PADDED_LABELS, PADDED_REALS, random_model
 from priorfit.data import Classes, Real
 from priorfit.errors import UnknownModelError
 from priorfit.estimators import PFNClassifier, PFNRegressor
-from priorfit.estimators.models import BINARY, REGRESSION
+from priorfit.estimators.models import CLASSES, REGRESSION
 from priorfit.training import read_recipe
 from priorfit.zoo import catalogue
 
@@ -15,7 +15,7 @@ RECIPES = Path(__file__).parents[2] / "recipes"
 X = np.random.RandomState(0).randn(12, 3)
 
 
-@pytest.mark.parametrize("estimator, name", [(PFNRegressor, REGRESSION), (PFNClassifier, BINARY)])
+@pytest.mark.parametrize("estimator, name", [(PFNRegressor, REGRESSION), (PFNClassifier, CLASSES)])
 def test_without_its_default_model_an_estimator_says_how_to_get_one(estimator, name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(catalogue, "FOLDER", tmp_path)  # a version without released models
@@ -24,7 +24,7 @@ def test_without_its_default_model_an_estimator_says_how_to_get_one(estimator, n
 
 
 @pytest.mark.parametrize(
-    "estimator, name, prior", [(PFNRegressor, REGRESSION, PADDED_REALS), (PFNClassifier, BINARY, PADDED_LABELS)]
+    "estimator, name, prior", [(PFNRegressor, REGRESSION, PADDED_REALS), (PFNClassifier, CLASSES, PADDED_LABELS)]
 )
 def test_the_default_model_is_found_by_its_name(estimator, name, prior, tmp_path, monkeypatch):
     random_model(prior).save(tmp_path / name)
@@ -32,8 +32,8 @@ def test_the_default_model_is_found_by_its_name(estimator, name, prior, tmp_path
     assert estimator().fit(X, np.arange(12) % 2).predict(X).shape == (12,)
 
 
-@pytest.mark.parametrize("name, outcome", [(REGRESSION, Real()), (BINARY, Classes(2))])
+@pytest.mark.parametrize("name, outcome", [(REGRESSION, Real()), (CLASSES, Classes(10))])
 def test_the_recipes_of_the_default_models_are_for_tables_of_free_units(name, outcome):
     recipe = read_recipe(RECIPES / f"{name}.toml")
-    assert (recipe.units, recipe.prior.num_features, recipe.num_points) == ("free", 10, 201)
-    assert recipe.prior.outcome == outcome and recipe.prior.offers_expected
+    assert (recipe.units, recipe.prior.num_features, recipe.num_points) == ("free", 100, 501)
+    assert recipe.prior.outcome == outcome and recipe.prior.draws_missing

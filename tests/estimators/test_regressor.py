@@ -142,7 +142,7 @@ def test_whole_numbers_are_targets_too():
 
 def test_a_fit_that_fails_leaves_the_answers_of_the_one_before():
     x, y = table()
-    regressor = PFNRegressor(random_model(PADDED_REALS, trained_context=(0, 25))).fit(x, y)
+    regressor = PFNRegressor(random_model(PADDED_REALS, trained_context=(0, 25)), too_many_rows="error").fit(x, y)
     before = regressor.predict(x)
     with pytest.raises(InputError, match="at most 25 rows"):
         regressor.fit(np.tile(x, (2, 1)) + 5, np.tile(y, 2))
@@ -153,7 +153,7 @@ def test_a_fit_that_fails_leaves_the_answers_of_the_one_before():
 
 def test_a_first_fit_that_fails_leaves_nothing_fitted():
     x, y = table()
-    regressor = PFNRegressor(random_model(PADDED_REALS, trained_context=(0, 5)))
+    regressor = PFNRegressor(random_model(PADDED_REALS, trained_context=(0, 5)), too_many_rows="error")
     with pytest.raises(InputError):
         regressor.fit(x, y)
     with pytest.raises(NotFittedError):

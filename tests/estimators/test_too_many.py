@@ -3,9 +3,9 @@ import pytest
 from estimators.tiny_models import PADDED_LABELS, PADDED_QUARTERS, PADDED_REALS, UNIT_SQUARE, random_model
 from sklearn.feature_selection import f_classif, r_regression
 
-from priorfit.errors import InputError, OutsideTrainingWarning
+from priorfit.errors import InputError, OutsideTrainingWarning, TableWarning
 from priorfit.estimators import PFNClassifier, PFNRegressor
-from priorfit.estimators.too_many import explained_by_classes, explained_by_line
+from priorfit.estimators.too_many import explained, explained_by_classes, explained_by_levels, explained_by_line
 
 SMALL = (0, 30)
 
@@ -18,8 +18,19 @@ def table(rows: int, features: int) -> tuple[np.ndarray, np.ndarray]:
 
 def test_more_rows_than_trained_for_are_an_error_that_names_the_choices():
     x, y = table(31, 2)
-    with pytest.raises(InputError, match="at most 30 rows; got 31.*too_many_rows='subsample'.*too_many_rows='use_all'"):
-        PFNRegressor(random_model(PADDED_REALS, trained_context=SMALL)).fit(x, y)
+    with pytest.raises(InputError, match="at most 30 rows; got 31.*too_many_rows='local'.*'subsample'.*'use_all'"):
+        PFNRegressor(random_model(PADDED_REALS, trained_context=SMALL), too_many_rows="error").fit(x, y)
+
+
+def test_more_rows_than_trained_for_are_warned_of_once_where_nobody_chose():
+    x, y = table(70, 2)
+    model = random_model(PADDED_REALS, trained_context=SMALL)
+    with pytest.warns(TableWarning, match="at most 30 rows; got 70. Each query is answered from 30.*'local'") as caught:
+        default = PFNRegressor(model).fit(x, y)
+    assert len(caught) == 1
+    chosen = PFNRegressor(model, too_many_rows="local").fit(x, y)
+    np.testing.assert_array_equal(default.predict(x), chosen.predict(x))
+    assert len(chosen.rows_) == 70
 
 
 def test_as_many_rows_as_trained_for_are_all_taken():
@@ -79,7 +90,15 @@ def test_all_rows_are_used_with_a_warning():
 def test_more_features_than_the_model_takes_are_an_error_that_names_the_choices():
     x, y = table(20, 7)
     with pytest.raises(InputError, match=r"takes 1 to 6 columns; got 7.*too_many_columns='select'"):
-        PFNRegressor(random_model(PADDED_REALS)).fit(x, y)
+        PFNRegressor(random_model(PADDED_REALS), too_many_columns="error").fit(x, y)
+
+
+def test_more_features_are_selected_with_a_warning_where_nobody_chose():
+    x, y = table(20, 7)
+    with pytest.warns(TableWarning, match=r"takes 1 to 6 columns; got 7. The 6 that explain most of y.*'select'"):
+        default = PFNRegressor(random_model(PADDED_REALS)).fit(x, y)
+    chosen = PFNRegressor(random_model(PADDED_REALS), too_many_columns="select").fit(x, y)
+    np.testing.assert_array_equal(default.predict(x), chosen.predict(x))
 
 
 @pytest.mark.parametrize("features", [1, 3])
@@ -133,8 +152,31 @@ def test_a_constant_column_or_target_tells_nothing():
     assert (explained_by_classes(x, np.arange(10) % 2) == 0).all()
 
 
+def test_levels_explain_what_a_regression_on_their_indicators_does():
+    """The adjusted share of variance of least squares, which numpy solves."""
+    generator = np.random.RandomState(0)
+    codes, noise = generator.randint(4, size=60), generator.randn(60)
+    y = (np.array([0.0, 2.0, -1.0, 0.0])[codes] + noise)[:, None]
+    indicators = np.eye(4)[codes]
+    residual = y - indicators @ np.linalg.lstsq(indicators, y)[0]
+    expected = 1 - (residual.var() * 60 / 56) / (y.var() * 60 / 59)
+    assert explained_by_levels(codes.astype(float), y) == pytest.approx(expected)
+    assert abs(explained_by_levels(codes.astype(float), noise[:, None])) < 0.1
+    assert explained_by_levels(np.arange(60.0), y) == 0
+
+
+def test_nominal_columns_and_missing_values_have_their_scores():
+    generator = np.random.RandomState(0)
+    codes = generator.randint(5, size=80)
+    labels = np.eye(3)[np.array([0, 2, 1, 0, 2])[codes]]
+    useless = np.where(np.arange(80) % 3 == 0, np.nan, generator.randn(80))
+    scores = explained(np.stack([useless, codes, np.full(80, np.nan)], axis=1), labels, [None, 5, None])
+    assert scores[1] == pytest.approx(1)
+    assert scores[0] < 0.2 and scores[2] == 0
+
+
 @pytest.mark.parametrize("name", ["too_many_rows", "too_many_columns"])
 @pytest.mark.usefixtures("as_users_run_it")
 def test_a_choice_that_does_not_exist_is_refused(name: str):
-    with pytest.raises(InputError, match=f"{name} must be one of 'error', .*; got 'ignore'"):
+    with pytest.raises(InputError, match=f"{name} must be one of 'auto', .*; got 'ignore'"):
         PFNRegressor(random_model(PADDED_REALS), **{name: "ignore"}).fit(*table(5, 2))

@@ -17,12 +17,13 @@ from torch import Tensor
 from torch.distributions import Categorical, Distribution
 
 from priorfit.distributions.class_probabilities import class_probs
-from priorfit.errors import OutsideTrainingWarning, PriorfitError
+from priorfit.errors import OutsideTrainingWarning, PriorfitError, TableWarning
 from priorfit.network import PFN
 from priorfit.zoo import load
 
 RIGHT = "the right answer"
 WARNED = "a finite answer and an `OutsideTrainingWarning`"
+CHANGED = "a finite answer and a `TableWarning`"
 NOT_FINITE = "NaN or infinity at that place alone, as of torch's own distributions"
 LINE = "one line that begins with `error:`, and an exit code"
 SKLEARN = "what scikit-learn's own checks say"
@@ -74,14 +75,22 @@ def outcome(ask: Ask) -> tuple[str, object]:
             return SKLEARN if is_of_sklearn(error) else f"a raw {type(error).__name__}", error
         except Exception as error:  # what no user should ever see
             return f"a raw {type(error).__name__}", error
-    strange = [warning for warning in caught if not issubclass(warning.category, OutsideTrainingWarning)]
+    own = (OutsideTrainingWarning, TableWarning)
+    strange = [warning for warning in caught if not issubclass(warning.category, own)]
     if strange and strange[0].category.__module__.startswith("sklearn"):
         return SKLEARN, answer
     if strange:
         return f"a {strange[0].category.__name__}: {strange[0].message}", answer
     if not np.isfinite(numbers(answer)).all():
         return NOT_FINITE, answer
-    return (WARNED if caught else RIGHT), answer
+    return told([warning.category for warning in caught]), answer
+
+
+def told(categories: list[type[Warning]]) -> str:
+    """What a finite answer is by its warnings."""
+    if TableWarning in categories:
+        return CHANGED
+    return WARNED if categories else RIGHT
 
 
 def is_of_sklearn(error: Exception) -> bool:

@@ -42,6 +42,16 @@ def in_dtype(dtype: torch.dtype) -> object:
     return load("gp-rbf-1d").to(dtype).condition(X, Y).predict(QUERY)
 
 
+def plain_in_dtype(dtype: torch.dtype) -> object:
+    from priorfit.zoo import load
+
+    return load("tabular-binary-small").to(dtype).condition(X3, [0, 1] * 3).predict(X3).probs
+
+
+def plain() -> object:
+    return plain_in_dtype(torch.float32)
+
+
 SHAPE, INPUT = "`ShapeError`", "`InputError`"
 
 OWN = [
@@ -119,8 +129,10 @@ OWN = [
     ("NaN", "NaN among classes", lambda: labels().condition(X3, [0, 1, np.nan, 1, 0, 1]), INPUT, None),
     ("type", "x and y exchanged", lambda: given(Y, X), SHAPE, None),
     ("dtype", "model.double()", lambda: in_dtype(torch.float64), RIGHT, clean),
-    ("dtype", "model.half()", lambda: in_dtype(torch.float16), RIGHT, clean, 0.02),
-    ("dtype", "model.bfloat16()", lambda: in_dtype(torch.bfloat16), RIGHT, clean, 0.05),
+    ("dtype", "model.half()", lambda: in_dtype(torch.float16), INPUT, None),
+    ("dtype", "model.bfloat16()", lambda: in_dtype(torch.bfloat16), INPUT, None),
+    ("dtype", "model.half() without a solver", lambda: plain_in_dtype(torch.float16), RIGHT, plain, 0.02),
+    ("dtype", "model.bfloat16() without a solver", lambda: plain_in_dtype(torch.bfloat16), RIGHT, plain, 0.05),
     ("type", "a model in train() mode", trained_again, RIGHT, clean),
     ("concurrency", "one model in eight threads", threads, RIGHT, one_by_one),
 ]

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import numpy as np
 import pytest
-from hostile.cases import LINE, QUERY, RIGHT, Case, LineOfError, X, Y, check, scratch, waves
+from hostile.cases import CHANGED, LINE, QUERY, RIGHT, Case, LineOfError, X, Y, check, scratch, waves
 
 from priorfit.cli.application import execute
 from priorfit.tables import answered, checked_levels, read_table, split_table
@@ -90,13 +90,14 @@ WRITTEN = {
     ("dtype", "numbers as 4e-1"): (spoilt(row="4e-1,8E-1"), by_python),
     ("NaN", "NA as an empty target"): ("\n".join(["x,y", *ROWS, *(f"{row}NA" for row in ASKED)]), by_python),
     ("NaN", "NaN as an empty target"): ("\n".join(["x,y", *ROWS, *(f"{row}NaN" for row in ASKED)]), by_python),
-    ("NaN", "a missing input"): (spoilt(row=",0.8"), None),
     ("NaN", "an infinite input"): (spoilt(row="inf,0.8"), None),
     ("NaN", "an infinite target"): (spoilt(row="0.4,-inf"), None),
     ("range", "an input of 1e300"): (spoilt(row="1e300,0.8"), None),
     ("range", "a target of 1e300"): (spoilt(row="0.4,1e300"), None),
     ("range", "a number of 400 digits"): (spoilt(row=f"0.4,{'9' * 400}"), None),
 }
+
+FILLED = {("NaN", "a missing input"): spoilt(row=",0.8")}
 
 COMMANDS = {
     ("file", "a table that is not there"): ("predict", "gp-rbf-1d", "nowhere.csv"),
@@ -149,6 +150,8 @@ CASES = [
         )
         for key, (text, clean) in WRITTEN.items()
     ),
+    *(Case("read_table", *key, lambda text=text: means(text), CHANGED) for key, text in FILLED.items()),
+    *(Case("priorfit predict", *key, lambda text=text: predicted(text), RIGHT) for key, text in FILLED.items()),
     *(Case("priorfit", *key, lambda words=words: command(*words), LINE) for key, words in COMMANDS.items()),
     *(
         Case("checked_levels", *key, lambda levels=levels: checked_levels(levels), INPUT)

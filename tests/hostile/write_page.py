@@ -15,6 +15,7 @@ FILES = (
     "distributions",
     "metrics",
     "estimators",
+    "frames",
     "files",
     "priors",
     "verify",
@@ -27,11 +28,13 @@ HEAD = """# What wrong inputs get
 
 <!-- Written by tests/hostile/write_page.py from the cases that the tests run; a test compares both. -->
 
-A wrong or unusual input gets one of three things: the right answer (checked against the answer to the clean form of
-the same question), a finite answer with an `OutsideTrainingWarning`, or an error of ours, which is a `PriorfitError`
-and says what was expected, what came and what to do. Never an error from somewhere inside, and never silence. Where
-the estimators follow scikit-learn, its own checks speak first. The methods of distributions do as torch's own: NaN
-stays NaN, at its place alone.
+A wrong or unusual input gets one of four things: the right answer (checked against the answer to the clean form of
+the same question), a finite answer with an `OutsideTrainingWarning`, a finite answer with a `TableWarning` that says
+what was done to a table before the model saw it, or an error of ours, which is a `PriorfitError` and says what was
+expected, what came and what to do. Never an error from somewhere inside, and never silence. Where the estimators
+follow scikit-learn, its own checks speak first. In `log_prob`, `cdf` and `icdf` of our
+distributions NaN stays NaN, at its place alone, with `validate_args` or without (torch's own refuse NaN where they
+validate).
 
 This page has {count} cases; each is a test.
 """

@@ -5,13 +5,24 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from estimators.stand_in import StandIn
 from estimators.tiny_models import PADDED_LABELS, PADDED_QUARTERS, PADDED_REALS, UNIT_SQUARE, random_model
 
 from priorfit.distributions.class_probabilities import class_probs
-from priorfit.errors import InputError
+from priorfit.errors import InputError, TableWarning
 from priorfit.estimators import PFNClassifier, PFNRegressor
 from priorfit.network import PFN
-from priorfit.tables import Answer, Excess, Question, answer_rows, answered, checked_levels, split_table, table_text
+from priorfit.tables import (
+    Answer,
+    Excess,
+    Question,
+    answer_rows,
+    answered,
+    checked_levels,
+    read_table,
+    split_table,
+    table_text,
+)
 
 LABELS = ("no", "yes", "maybe")
 
@@ -64,6 +75,50 @@ def test_labels_that_are_numbers_of_the_model_stay_them():
     np.testing.assert_allclose(PFNClassifier(model).fit(x, y).predict_proba(x), by_python.numpy(), rtol=1e-5)
 
 
+TEXT = """size,colour,is_new,grade,y
+{}
+"""
+
+
+def text_table(queries: int = 3) -> str:
+    generator = np.random.RandomState(0)
+    rows = [
+        [
+            "" if row in (2, 25) else f"{generator.randn():.6f}",
+            "" if row == 3 else generator.choice(["red", "blue", "green"]),
+            generator.choice(["True", "False"]),
+            generator.choice(["3", "4", "5more"]),
+            "" if row >= 24 else ["no", "yes", "maybe"][row % 3],
+        ]
+        for row in range(24 + queries)
+    ]
+    return TEXT.format("\n".join(map(",".join, rows)))
+
+
+@pytest.mark.parametrize("model", [StandIn(), random_model(PADDED_QUARTERS)], ids=["missing", "no missing"])
+@pytest.mark.filterwarnings("ignore::priorfit.errors.TableWarning")
+def test_a_file_of_text_is_answered_as_its_frame_by_the_estimator_and_its_matrix_by_the_model(model, tmp_path):
+    file = tmp_path / "data.csv"
+    file.write_text(text_table())
+    asked = split_table(read_table(file), "data.csv")
+    rows = answer_rows(asked, answered(model, asked, "data.csv"))
+    frame = pd.read_csv(file)
+    context, queries = frame[frame["y"].notna()], frame[frame["y"].isna()].drop(columns="y")
+    estimator = PFNClassifier(model).fit(context.drop(columns="y"), context["y"])
+    by_estimator = estimator.predict_proba(queries)
+    np.testing.assert_allclose([[row[f"p_{each}"] for each in estimator.classes_] for row in rows], by_estimator)
+    shown, y = estimator.context_
+    by_python = class_probs(model.condition(shown, y).predict(estimator.shown(queries)))[:, :3]
+    np.testing.assert_allclose(by_estimator, by_python / by_python.sum(1, keepdim=True), rtol=1e-5)
+    assert (rows[1]["size"], rows[1]["is_new"]) == (None, bool(queries["is_new"].iloc[1]))
+
+
+def test_text_without_any_row_with_a_target_is_refused():
+    asked = split_table(pd.DataFrame({"colour": ["red", "blue"], "y": ["", ""]}), "data.csv")
+    with pytest.raises(InputError, match="data.csv has text in its columns and no row with a target"):
+        answered(random_model(PADDED_REALS), asked, "data.csv")
+
+
 def test_labels_may_be_text():
     asked = question([LABELS[row % 3] for row in range(12)])
     rows = answer_rows(asked, answered(random_model(PADDED_QUARTERS), asked, "data.csv"))
@@ -91,9 +146,15 @@ def test_too_many_rows_and_columns_are_the_users_choice():
     model = random_model(PADDED_REALS, trained_context=(0, 10))
     asked = question(numbers(20), columns=8)
     with pytest.raises(InputError, match="at most 10 rows; got 20.*subsample"):
-        answered(model, asked, "data.csv")
+        answered(model, asked, "data.csv", Excess(rows="error"))
     with pytest.raises(InputError, match="takes 1 to 6 columns; got 8.*select"):
-        answered(model, asked, "data.csv", Excess(rows="subsample"))
+        answered(model, asked, "data.csv", Excess(rows="subsample", columns="error"))
+    with pytest.warns(TableWarning) as caught:
+        local = answered(model, asked, "data.csv")
+    assert [str(each.message).split(";")[0][:18] for each in caught] == ["this model takes 1", "this model was tra"]
+    torch.testing.assert_close(
+        local.predictor.condition(local.context_x, local.context_y).predict(local.query_x).mean, local.ppd.mean
+    )
     answer = answered(model, asked, "data.csv", Excess("subsample", "select", random_state=3))
     assert (answer.context_x.shape, answer.query_x.shape) == ((10, 6), (3, 6))
     shown = model.condition(answer.context_x, answer.context_y).predict(answer.query_x)

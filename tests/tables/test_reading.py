@@ -97,8 +97,6 @@ def test_an_unknown_target_names_the_nearest_column():
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
-        ("", "got an empty cell"),
-        ("NA", "got an empty cell"),
         ("red", "got 'red'"),
         ("1,5", "got '1,5'"),
         ("1_000", "got '1_000'"),
@@ -110,6 +108,22 @@ def test_a_feature_that_is_no_number_is_named_by_row_and_column(cell: str, messa
     table = frame(("0.1", "1"), (cell, ""))
     with pytest.raises(InputError, match=rf"data\.csv, data row 2, column 'x': expected a finite number, .*{message}"):
         split_table(table, "data.csv")
+
+
+def test_columns_have_the_types_that_pandas_would_read():
+    table = frame(
+        ("1", "red", "True", "3", "", "1"),
+        ("", "NA", "", "5more", "", "2"),
+        ("2.5", "blue", "false", "4", "", ""),
+        columns=("number", "text", "truth", "few", "none", "y"),
+    )
+    question = split_table(table, "data.csv")
+    rows = pd.concat([question.context, question.queries])
+    assert rows["number"].dtype == "float64" and rows["number"].isna().tolist() == [False, True, False]
+    assert rows["text"].tolist()[0::2] == ["red", "blue"] and rows["text"].isna().tolist() == [False, True, False]
+    assert rows["truth"].dtype == "boolean" and rows["truth"].isna().tolist() == [False, True, False]
+    assert rows["few"].tolist() == ["3", "5more", "4"]
+    assert rows["none"].isna().all()
 
 
 @pytest.mark.parametrize("rows", [(), (("1", "2"),)])

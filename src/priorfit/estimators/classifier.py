@@ -10,9 +10,10 @@ from torch.distributions import Categorical, Distribution
 from priorfit.data import Classes
 from priorfit.distributions.class_probabilities import class_log_probs, class_probs
 from priorfit.errors import InputError
-from priorfit.estimators.estimator import PFNEstimator, Table, Target
-from priorfit.estimators.models import BINARY, num_classes
-from priorfit.estimators.too_many import TooManyColumns, TooManyRows, explained_by_classes
+from priorfit.estimators.estimator import PFNEstimator, Target, refuse
+from priorfit.estimators.images import check_ways
+from priorfit.estimators.models import CLASSES, num_classes
+from priorfit.estimators.too_many import TooManyColumns, TooManyRows
 from priorfit.extras import needs_extra
 from priorfit.network import Model
 
@@ -25,19 +26,27 @@ with needs_extra("sklearn"):
 class PFNClassifier(ClassifierMixin, PFNEstimator):
     """Classification by a PFN, as a scikit-learn estimator.
 
-    Labels may be numbers or text. Whole numbers that are classes of the model, 0 ... K - 1, stay what they are; other
-    labels, sorted, are its classes 0, 1, ... Where the training rows have fewer classes than the model knows, the
-    probabilities are those given that the class is one of them. A model with free units sees columns in units of the
-    training rows; one with fixed units sees the numbers as they are.
+    Labels may be numbers or text. A model that answers for as many classes as its context has gets the sorted labels as
+    0, 1, ... For one with a fixed number of classes, whole numbers that are among them, 0 ... K - 1, stay what they
+    are, and where the training rows have fewer, the probabilities are those given that the class is one of them. A
+    model with free units sees columns in units of the training rows; one with fixed units sees the numbers as they
+    are. Frames may hold text, categories, truth values and missing values; see `TableEncoder`.
 
     Args:
         model: The name of a released model, the folder of a saved one, or a `PFN`; by default one for two classes and
             tables of up to ten columns and 200 rows.
-        too_many_rows: With more training rows than the model was trained for: ``"error"``, ``"subsample"`` takes a
-            random part of them with some of each class, ``"use_all"`` takes all and warns.
-        too_many_columns: With more columns than the model takes: ``"error"``, or ``"select"`` takes those with the
-            largest share of variance between the classes of the training rows.
-        random_state: Decides the random part.
+        n_estimators: The probabilities are averages over so many orders of the columns and codes of the levels and of
+            the classes; the first is that of the table itself.
+        too_many_rows: With more training rows than the model was trained for: ``"local"`` answers each query from as
+            many rows as that, most of which are near to it, ``"subsample"`` takes a random part of them with some of
+            each class, ``"use_all"`` takes all and warns, ``"error"`` refuses; ``"auto"`` is ``"local"`` with a
+            warning.
+        too_many_columns: With more columns than the model takes: ``"select"`` takes those that have most variance in
+            common with the classes of the training rows, each alone, ``"error"`` refuses; ``"auto"`` is ``"select"``
+            with a warning, or ``"error"`` for a model of one number of columns.
+        random_state: Decides permutations and random parts, as in scikit-learn.
+
+    Images ``(n, height, width)`` are taken as rows of pixels, for models of images: ink is 1, the ground is 0.
 
     >>> import priorfit as pf
     >>> prior = pf.Binarized(pf.LinearRegression(num_features=2))
@@ -53,20 +62,23 @@ class PFNClassifier(ClassifierMixin, PFNEstimator):
 
     def __init__(
         self,
-        model: str | Path | Model = BINARY,
+        model: str | Path | Model = CLASSES,
         *,
-        too_many_rows: TooManyRows = "error",
-        too_many_columns: TooManyColumns = "error",
+        n_estimators: int = 1,
+        too_many_rows: TooManyRows = "auto",
+        too_many_columns: TooManyColumns = "auto",
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.model = model
+        self.n_estimators = n_estimators
         self.too_many_rows = too_many_rows
         self.too_many_columns = too_many_columns
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> "PFNClassifier":
-        """Condition the model on rows ``X (rows, features)`` and labels ``y (rows,)``."""
-        x, y = self._validated(X, y=y)
+    def fit(self, X: Any, y: Any, **refused: object) -> "PFNClassifier":
+        """Condition the model on rows ``X (rows, features)`` and labels ``y (rows,)``; weights are refused."""
+        refuse(self, refused)
+        encoder, x, y = self._training_table(X, y)
         try:
             check_classification_targets(y)
             classes, labels = np.unique(y, return_inverse=True)
@@ -77,19 +89,21 @@ class PFNClassifier(ClassifierMixin, PFNEstimator):
             ) from error
         model = self._loaded(Classes)
         check_number(len(classes), known_classes(model))
-        rows = self._context_rows(model, len(x), labels)
-        x, labels = x[rows], labels[rows]
-        codes = class_codes(classes, known_classes(model))
-        self._condition(model, x, codes[labels])
-        self.rows_, self.classes_, self.codes_ = rows, classes, codes
+        check_ways(model, len(classes))
+        codes = np.arange(len(classes))
+        if model.problem.min_classes is None:
+            codes = class_codes(classes, known_classes(model))
+        self._condition(model, encoder, x, codes[labels], labels)
+        self.classes_, self.codes_ = classes, codes
         return self
 
     def predict_distribution(self, X: Any) -> Distribution:
         """Posterior predictive over the indices of ``classes_``: a Categorical of shape ``(rows,)``."""
         ppd = self._answer(X)
-        if len(self.classes_) == known_classes(self.model_):
+        log_probs = class_log_probs(ppd)
+        if len(self.classes_) == log_probs.shape[-1]:
             return ppd
-        return Categorical(logits=class_log_probs(ppd)[..., self.codes_], validate_args=False)
+        return Categorical(logits=log_probs[..., self.codes_], validate_args=False)
 
     def predict_proba(self, X: Any) -> Float[np.ndarray, "rows classes"]:
         """The probability of each class, in the order of ``classes_``."""
@@ -105,8 +119,8 @@ class PFNClassifier(ClassifierMixin, PFNEstimator):
         tags.classifier_tags.multi_class = num_classes(self.model) != 2
         return tags
 
-    def _explained(self, x: Table, y: Target) -> Float[np.ndarray, " features"]:
-        return explained_by_classes(x, y)
+    def _indicators(self, y: Target) -> Float[np.ndarray, "rows targets"]:
+        return (y[:, None] == np.arange(max(2, int(y.max()) + 1))).astype(np.float64)
 
 
 def known_classes(model: Model) -> int:

@@ -2,40 +2,46 @@
 
 from pathlib import Path
 
-import torch
-
 from priorfit.checkpoint import load_folder
 from priorfit.data import Classes
 from priorfit.errors import InputError, PriorfitError, UnknownModelError
+from priorfit.estimators.kept_models import kept_model
 from priorfit.network import Model
 from priorfit.network.storage import problem_in
-from priorfit.zoo import load
-from priorfit.zoo.catalogue import FOLDER, names
+from priorfit.paths import usable_path
+from priorfit.zoo import catalogue, load
 
-REGRESSION = "tabular-regression-small"
+REGRESSION = "tabular-regression"
 """The default model of a `PFNRegressor`."""
 
-BINARY = "tabular-binary-small"
+CLASSES = "tabular"
 """The default model of a `PFNClassifier`."""
 
 
 def loaded(model: object) -> Model:
-    """The network of a released name, a folder or a `PFN`; random generators keep their state."""
+    """The network of a released name or a folder, read once in a process, or the `PFN` itself."""
     if isinstance(model, Model):
         return model
     name = as_name(model)
     check_default(name)
-    with torch.random.fork_rng(devices=[]):  # a network is built with random weights before it gets its own
-        return load(name)
+    folder = folder_of(name)
+    if folder.is_dir():
+        return kept_model(folder)
+    return load(name)  # which says what is wrong, or finds what a save that was killed left
+
+
+def folder_of(name: str | Path) -> Path:
+    """Where a model lies: among the released ones, or at a path."""
+    return catalogue.FOLDER / name if str(name) in catalogue.names() else usable_path(name)
 
 
 def check_default(name: str | Path) -> None:
     """Say what to do where the default model of an estimator is not among the released ones."""
-    if name in (REGRESSION, BINARY) and not Path(name).exists() and name not in names():
+    if name in (REGRESSION, CLASSES) and not Path(name).exists() and name not in catalogue.names():
         raise UnknownModelError(
-            f"the default model {name!r} does not come with this version. Train it, an hour on one core: "
+            f"the default model {name!r} does not come with this version. Train it, two hours on one core: "
             f"priorfit train recipes/{name}.toml; then pass its folder, model='runs/{name}/model'. Or pass another: "
-            f"{', '.join(names())}, or a PFN."
+            f"{', '.join(catalogue.names())}, or a PFN."
         )
 
 
@@ -54,8 +60,7 @@ def num_classes(model: object) -> int | None:
     if isinstance(model, Model):
         return model.problem.outcome.count if isinstance(model.problem.outcome, Classes) else None
     try:
-        name = as_name(model)
-        _, config = load_folder(FOLDER / name if str(name) in names() else name, groups=())
+        _, config = load_folder(folder_of(as_name(model)), groups=())
     except PriorfitError:  # a tag of an estimator must not fail; `fit` says what is wrong
         return None
     return problem_in(config).get("outcome", {}).get("count")

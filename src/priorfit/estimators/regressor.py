@@ -12,9 +12,9 @@ from torch.distributions import Distribution
 
 from priorfit.data import Real
 from priorfit.errors import InputError
-from priorfit.estimators.estimator import PFNEstimator, Table, Target
+from priorfit.estimators.estimator import PFNEstimator, Target, refuse
 from priorfit.estimators.models import REGRESSION
-from priorfit.estimators.too_many import TooManyColumns, TooManyRows, explained_by_line
+from priorfit.estimators.too_many import TooManyColumns, TooManyRows
 from priorfit.extras import needs_extra
 from priorfit.network import Model
 
@@ -29,16 +29,21 @@ class PFNRegressor(RegressorMixin, PFNEstimator):
 
     The answer is that of ``model.condition(X, y)``: a model with free units sees targets with the mean and standard
     deviation of the training rows taken out, and columns likewise, and its distribution is mapped back exactly, in
-    float64; a model with fixed units gets the numbers as they are.
+    float64; a model with fixed units gets the numbers as they are. Frames may hold text, categories, truth values and
+    missing values; see `TableEncoder`.
 
     Args:
         model: The name of a released model, the folder of a saved one, or a `PFN`; by default one for tables of up to
             ten columns and 200 rows.
-        too_many_rows: With more training rows than the model was trained for: ``"error"``, ``"subsample"`` takes a
-            random part of them, ``"use_all"`` takes all and warns.
-        too_many_columns: With more columns than the model takes: ``"error"``, or ``"select"`` takes those with the
-            largest squared correlation with y in the training rows.
-        random_state: Decides the random part.
+        n_estimators: The answer is the mixture over so many orders of the columns and codes of the levels; the first
+            is that of the table itself.
+        too_many_rows: With more training rows than the model was trained for: ``"local"`` answers each query from as
+            many rows as that, most of which are near to it, ``"subsample"`` takes a random part of them, ``"use_all"``
+            takes all and warns, ``"error"`` refuses; ``"auto"`` is ``"local"`` with a warning.
+        too_many_columns: With more columns than the model takes: ``"select"`` takes those that explain most of y in the
+            training rows, each alone, ``"error"`` refuses; ``"auto"`` is ``"select"`` with a warning, or ``"error"``
+            for a model of one number of columns.
+        random_state: Decides permutations and random parts, as in scikit-learn.
 
     >>> x = np.linspace(0, 1, 20)[:, None]
     >>> regressor = PFNRegressor("gp-rbf-1d").fit(x, np.sin(4 * x[:, 0]))
@@ -51,23 +56,22 @@ class PFNRegressor(RegressorMixin, PFNEstimator):
         self,
         model: str | Path | Model = REGRESSION,
         *,
-        too_many_rows: TooManyRows = "error",
-        too_many_columns: TooManyColumns = "error",
+        n_estimators: int = 1,
+        too_many_rows: TooManyRows = "auto",
+        too_many_columns: TooManyColumns = "auto",
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.model = model
+        self.n_estimators = n_estimators
         self.too_many_rows = too_many_rows
         self.too_many_columns = too_many_columns
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> "PFNRegressor":
-        """Condition the model on rows ``X (rows, features)`` and targets ``y (rows,)``."""
-        x, y = self._validated(X, y=y, y_numeric=True)
-        model = self._loaded(Real)
-        rows = self._context_rows(model, len(x), labels=None)
-        x, y = x[rows], y[rows].astype(np.float64)
-        self._condition(model, x, y)
-        self.rows_ = rows
+    def fit(self, X: Any, y: Any, **refused: object) -> "PFNRegressor":
+        """Condition the model on rows ``X (rows, features)`` and targets ``y (rows,)``; weights are refused."""
+        refuse(self, refused)
+        encoder, x, y = self._training_table(X, y, y_numeric=True)
+        self._condition(self._loaded(Real), encoder, x, y.astype(np.float64), labels=None)
         return self
 
     def predict_distribution(self, X: Any) -> Distribution:
@@ -95,8 +99,8 @@ class PFNRegressor(RegressorMixin, PFNEstimator):
         mean = ppd.mean
         return as_array(torch.stack([ppd.icdf(mean.new_tensor(level)) for level in levels], dim=-1))
 
-    def _explained(self, x: Table, y: Target) -> Float[np.ndarray, " features"]:
-        return explained_by_line(x, y)
+    def _indicators(self, y: Target) -> Float[np.ndarray, "rows targets"]:
+        return y.astype(np.float64)[:, None]
 
 
 def as_array(values: Num[Tensor, "*shape"]) -> Float[np.ndarray, "*shape"]:

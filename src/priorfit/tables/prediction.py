@@ -2,6 +2,7 @@
 
 import json
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -14,11 +15,12 @@ from torch.distributions import Distribution
 
 from priorfit.data import Real
 from priorfit.distributions.class_probabilities import class_probs
-from priorfit.errors import InputError
+from priorfit.errors import InputError, TableWarning
 from priorfit.estimators import PFNClassifier, PFNRegressor
 from priorfit.estimators.too_many import TooManyColumns, TooManyRows
 from priorfit.extras import needs_extra
 from priorfit.network import Model
+from priorfit.predictor import Predictor
 from priorfit.tables.reading import Question, as_numbers, numbers_in
 
 with needs_extra("tables"):
@@ -33,20 +35,25 @@ Row = dict[str, Any]
 class Excess:
     """The options for more rows or columns than a model takes; see the estimators."""
 
-    rows: TooManyRows = "error"
-    columns: TooManyColumns = "error"
+    rows: TooManyRows = "auto"
+    columns: TooManyColumns = "auto"
     random_state: int = 0
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The queries and their posterior predictive, in the user's units; ``labels`` are the names of the classes."""
+    """The queries and their posterior predictive, in the user's units.
+
+    Context and queries are as the network sees them, ``labels`` are the names of the classes, and ``predictor``,
+    conditioned on that context, gives that answer.
+    """
 
     context_x: Float64[Tensor, "context columns"]
     context_y: Float64[Tensor, " context"]
     query_x: Float64[Tensor, "query columns"]
     ppd: Distribution
     labels: Shaped[np.ndarray, " classes"] | None = None
+    predictor: Predictor | None = None
 
     def columns(self, levels: Sequence[float] = QUANTILES) -> dict[str, list[Any]]:
         """The columns of the answer for each query.
@@ -68,9 +75,8 @@ def answered(model: Model, question: Question, name: str, excess: Excess | None 
 
     Without context rows the answer is that of the prior. ``name`` is what errors call the table.
     """
-    x = question.queries.to_numpy(dtype=float)
     if not len(question.context):
-        return prior_answer(model, torch.tensor(x))
+        return prior_answer(model, torch.tensor(numbers_of(question, name)))
     excess = excess or Excess()
     options: Any = {"too_many_rows": excess.rows, "too_many_columns": excess.columns}
     is_real = isinstance(model.problem.outcome, Real)
@@ -80,14 +86,25 @@ def answered(model: Model, question: Question, name: str, excess: Excess | None 
         target = numbers_in(question.target, name, "leave the target empty to have it predicted").to_numpy(dtype=float)
     else:
         target = labels_in(question.target).to_numpy()
-    context = question.context.to_numpy(dtype=float)
-    ppd = estimator.fit(context, target).predict_distribution(x)
+    ppd = estimator.fit(question.context, target).predict_distribution(question.queries)
     labels = estimator.classes_ if isinstance(estimator, PFNClassifier) else None
-    if isinstance(estimator, PFNClassifier):
-        target = estimator.codes_[np.searchsorted(estimator.classes_, target)]
-    rows, columns = estimator.rows_, estimator.columns_
-    shown = torch.tensor(context[rows][:, columns]), torch.tensor(target[rows].astype(float))
-    return Answer(*shown, torch.tensor(x[:, columns]), ppd, labels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TableWarning)  # which the prediction gave already
+        shown = [
+            torch.tensor(each, dtype=torch.float64) for each in (*estimator.context_, estimator.shown(question.queries))
+        ]
+    return Answer(shown[0], shown[1], shown[2], ppd, labels, estimator.predictor_)
+
+
+def numbers_of(question: Question, name: str) -> Float[np.ndarray, "query columns"]:
+    """The queries of a table without any context; names of levels mean nothing there."""
+    try:
+        return question.queries.to_numpy(dtype=float, na_value=np.nan)
+    except ValueError as error:
+        raise InputError(
+            f"{name} has text in its columns and no row with a target ({error}). Give rows with a target, which say "
+            "what the text means."
+        ) from error
 
 
 def prior_answer(model: Model, x: Float64[Tensor, "query columns"]) -> Answer:
@@ -112,12 +129,13 @@ def answer_rows(question: Question, answer: Answer, levels: Sequence[float] = QU
     for column in ("row", *columns):
         if column in question.queries.columns:
             raise InputError(f"the feature column {column!r} is named as a column of the answer. Rename it.")
-    features = question.queries.to_dict("records")
+    known = question.queries.astype(object)
+    features = known.where(question.queries.notna(), None).to_dict("records")
     rows = [
         {"row": number, **cells, **dict(zip(columns, values, strict=True))}
         for number, cells, *values in zip(question.numbers, features, *columns.values(), strict=True)
     ]
-    check_finite(rows)
+    check_finite(rows, list(columns))
     return rows
 
 
@@ -135,9 +153,9 @@ def shortest(column: Num[Tensor, " query"]) -> list[float]:
     return [float(str(value)) for value in values]
 
 
-def check_finite(rows: Sequence[Row]) -> None:
+def check_finite(rows: Sequence[Row], columns: Sequence[str]) -> None:
     """Refuse an answer that is not finite."""
-    cells = ((row["row"], column, value) for row in rows for column, value in row.items())
+    cells = ((row["row"], column, row[column]) for row in rows for column in columns)
     for number, column, value in cells:
         if isinstance(value, float) and not math.isfinite(value):
             raise InputError(

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from priorfit.errors import InputError
+from priorfit.estimators.cells import text_among_numbers
 from priorfit.extras import needs_extra
 
 with needs_extra("tables"):
@@ -20,6 +21,9 @@ with needs_extra("tables"):
 DELIMITERS = ",;\t"
 EMPTY = ("", "NA", "NaN", "nan", "<NA>")
 """Texts of cells that count as empty."""
+
+TRUTHS = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
+"""Truth values as pandas reads them."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +124,7 @@ def check_rows(name: str, frame: "pd.DataFrame", delimiter: str) -> None:
 def split_table(frame: "pd.DataFrame", name: str, target: str | None = None) -> Question:
     """The rows with a target as context, those without as queries; ``target`` is by default the last column."""
     column = target_column(frame, name, target)
-    features = frame.drop(columns=column).apply(lambda cells: numbers_in(cells, name, "drop the row"))
+    features = frame.drop(columns=column).apply(lambda cells: typed(cells, name))
     targets = pd.Series(frame[column])
     is_query = targets.isin(EMPTY).to_numpy()
     if not is_query.any():
@@ -159,6 +163,21 @@ def numbers_in(cells: "pd.Series", name: str, remedy: str) -> "pd.Series":
             f"{got}. Write numbers as 1.5 or 2e-3, or {remedy}."
         )
     return numbers
+
+
+def typed(cells: "pd.Series", name: str) -> "pd.Series":
+    """A column of text as numbers, as truth values or as names, whichever all of its cells are; empty ones are missing.
+
+    Text among numbers is refused, and so are infinite ones, by their row and column.
+    """
+    is_empty = cells.isin(EMPTY)
+    present = pd.Series(cells[~is_empty])
+    if present.isin(TRUTHS).all() and len(present):
+        return cells.map(TRUTHS).astype("boolean")
+    odd = text_among_numbers(present)
+    if odd is None and not present.map(is_number).all():
+        return cells.astype(object).where(~is_empty, None)
+    return numbers_in(present, name, "leave the cell empty if it is missing").reindex(cells.index)
 
 
 def as_numbers(cells: "pd.Series") -> "pd.Series":
