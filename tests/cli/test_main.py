@@ -13,7 +13,7 @@ from priorfit.errors import InputError, RecipeError, UnknownModelError
 from priorfit.network import PFN, ModelCard, NetworkSettings, Problem
 from priorfit.zoo import load, names
 
-COMMANDS = ("quickstart", "train", "predict", "models", "verify", "demo")
+COMMANDS = ("quickstart", "train", "check", "predict", "models", "verify", "demo", "export")
 RECIPE = """
 name = "waves"
 num_points = 10
@@ -200,7 +200,7 @@ def test_verify_has_an_exit_code_for_scripts(
     """A model whose targets have other units than its prior's must not pass."""
     model = load("gp-rbf-1d")
     model.scaling.spread *= scale
-    monkeypatch.setattr("priorfit.zoo.load", lambda _: model)
+    monkeypatch.setattr("priorfit.zoo.load", lambda *_: model)
     assert exit_code(monkeypatch, "verify", "gp-rbf-1d", "--n", "4", "--datasets", "300") == code
     assert ("bad" if code else "Nothing needs to be done.") in " ".join(capsys.readouterr().out.split())
     assert exit_code(monkeypatch, "verify", "--help") == 0

@@ -4,11 +4,14 @@ import json
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import torch
 
 from priorfit.cli.main import run
 from priorfit.data import Classes, Real
+from priorfit.errors import TableWarning
+from priorfit.estimators import PFNClassifier
 from priorfit.network import PFN, ModelCard, NetworkSettings, Problem
 
 SMALL = NetworkSettings(width=16, layers=1, attention_heads=2, feedforward=16)
@@ -92,8 +95,10 @@ def test_what_training_never_showed_is_told_in_one_line_each(
     model: str, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data.write_text("x,y\n" + "0.3,1\n" * 6 + "17,\n")
-    assert predict(monkeypatch, model, data) == 1
+    assert predict(monkeypatch, model, data, "--too-many-rows", "error") == 1
     assert "at most 5 rows; got 6. Choose: too_many_rows=" in capsys.readouterr().err
+    assert predict(monkeypatch, model, data) == 0
+    assert "note: this model was trained on at most 5 rows; got 6. Each query" in capsys.readouterr().err
     assert predict(monkeypatch, model, data, "--too-many-rows", "use_all") == 0
     out, err = capsys.readouterr()
     context, inputs = err.splitlines()
@@ -174,3 +179,22 @@ def test_a_picture_without_a_known_ending_is_refused_before_the_work(
     out, err = capsys.readouterr()
     assert out == ""
     assert "its name must end in one of" in err and "png" in err
+
+
+def test_text_columns_and_empty_cells_need_no_option(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"{row % 7},{['red', 'blue', ''][row % 3]},{['yes', 'no'][row % 2]}" for row in range(20)]
+    data.write_text("\n".join(["size,colour,y", *rows, "3,red,", ",blue,"]) + "\n")
+    assert predict(monkeypatch, "tabular-binary-small", data, "--format", "json") == 0
+    out, err = capsys.readouterr()
+    first, second = json.loads(out)
+    assert (first["colour"], second["size"], second["row"]) == ("red", None, 22)
+    frame = pd.read_csv(data)
+    known, asked = frame[frame["y"].notna()], frame[frame["y"].isna()].drop(columns="y")
+    with pytest.warns(TableWarning, match="no token for missing values"):
+        by_estimator = (
+            PFNClassifier("tabular-binary-small").fit(known.drop(columns="y"), known["y"]).predict_proba(asked)
+        )
+    assert [[row["p_no"], row["p_yes"]] for row in (first, second)] == pytest.approx(by_estimator, rel=1e-6)
+    assert all(line.startswith("note: this model has no token for missing values") for line in err.splitlines())

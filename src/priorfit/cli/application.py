@@ -14,11 +14,13 @@ from priorfit.errors import PriorfitError
 
 COMMANDS = {
     "quickstart": "Fit a network to a Gaussian process, compare it with the exact posterior, write a picture.",
-    "train": "Train a network by a recipe; under torchrun, on several processes.",
+    "train": "Train a network by a recipe, or fine-tune a model on tasks; under torchrun, on several processes.",
+    "check": "Look for the usual faults of a prior of your own: FILE.py:NAME.",
     "predict": "Predict the rows of a CSV file whose target is empty; the other rows are the context.",
     "models": "List the released models.",
     "verify": "Is a model's posterior right? Calibration, gap to the exact answer, and what must not matter.",
     "demo": "Open a live page: drag points, and see a network's posterior beside the exact one.",
+    "export": "Write a page that needs no server: it runs these models in the browser, from a file or from any host.",
 }
 """The first line of each command's docstring, for the list of commands, which must not import them."""
 

@@ -1,8 +1,14 @@
 """Arguments that several commands share."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from priorfit.priors import Prior
+
+PriorPlace = Annotated[str | None, typer.Option("--prior", help="Its prior, as FILE.py:NAME, where it is your own.")]
 
 
 def beginning_with(start: str) -> list[str]:
@@ -14,6 +20,36 @@ def beginning_with(start: str) -> list[str]:
     from priorfit.zoo import names  # imports torch
 
     return [name for name in names() if name.startswith(start)]
+
+
+def prior_at(place: str) -> "Prior":
+    """The prior that ``my_priors.py:name`` names: the file is run as a module, as Python would import it.
+
+    Its folder is put on the path, so that background workers find the module too.
+    """
+    import sys
+    from importlib import import_module
+
+    from priorfit.errors import InputError
+    from priorfit.priors import Prior
+
+    file, _, name = place.rpartition(":")
+    path = Path(file)
+    if not file.endswith(".py") or not path.is_file() or not name:
+        raise InputError(f"expected a prior as FILE.py:NAME, such as my_priors.py:damped_waves; got {place!r}.")
+    sys.path.insert(0, str(path.resolve().parent))
+    found = getattr(import_module(path.stem), name, None)
+    if not isinstance(found, Prior):
+        got = "nothing of that name" if found is None else type(found).__name__
+        raise InputError(
+            f"{name} in {file} must be a prior, a function decorated with @pf.prior(num_features=...); got {got}."
+        )
+    return found
+
+
+def is_prior(place: str) -> bool:
+    """Whether an argument names a prior in a file of Python."""
+    return ".py:" in place
 
 
 MODEL = typer.Argument(

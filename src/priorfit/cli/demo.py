@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from priorfit.cli.arguments import MODEL
+from priorfit.cli.arguments import MODEL, PriorPlace, prior_at
 from priorfit.cli.terminal import answers, leaving_at_once, say
 from priorfit.errors import OutsideTrainingWarning
 
@@ -17,6 +17,7 @@ def demo(
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port; 0 for any that is free.", min=0, max=65535)] = 5006,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
+    prior: PriorPlace = None,
 ) -> None:
     """Open a live page: drag points, and see a network's posterior beside the exact one."""
     say("Starting the demo: loading torch, Bokeh and the models ...")  # at once: that takes seconds
@@ -31,4 +32,4 @@ def demo(
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OutsideTrainingWarning)  # the page says it itself
-        serve(subjects(model), host, port, started)
+        serve(subjects(model, None if prior is None else prior_at(prior)), host, port, started)

@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from priorfit.cli.arguments import ModelName
 from priorfit.cli.terminal import errors, loading
-from priorfit.errors import InputError, OutsideTrainingWarning
+from priorfit.errors import InputError, OutsideTrainingWarning, TableWarning
 
 if TYPE_CHECKING:
     from priorfit.network import Model
@@ -28,11 +28,12 @@ def predict(  # noqa: PLR0913  one argument an option
     out: Annotated[Path | None, typer.Option(help="Write to this file, not to the terminal.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Also draw the answer: a file such as answer.png or .pdf.")] = None,
     too_many_rows: Annotated[
-        Literal["error", "subsample", "use_all"], typer.Option(help="With more rows than the model was trained for.")
-    ] = "error",
+        Literal["auto", "local", "subsample", "use_all", "error"],
+        typer.Option(help="With more rows than the model was trained for."),
+    ] = "auto",
     too_many_columns: Annotated[
-        Literal["error", "select"], typer.Option(help="With more columns than the model takes.")
-    ] = "error",
+        Literal["auto", "select", "error"], typer.Option(help="With more columns than the model takes.")
+    ] = "auto",
     seed: Annotated[int, typer.Option(help="Decides which rows a subsample has.")] = 0,
 ) -> None:
     """Predict the rows of a CSV file whose target is empty; the other rows are the context."""
@@ -53,6 +54,7 @@ def predict(  # noqa: PLR0913  one argument an option
     excess = Excess(too_many_rows, too_many_columns, seed)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", OutsideTrainingWarning)
+        warnings.simplefilter("always", TableWarning)
         answer = answered(network, question, str(data), excess)
         if plot is not None:
             draw_answer(network, answer, question.numbers, plot)
@@ -78,7 +80,7 @@ def draw_answer(model: "Model", answer: "Answer", numbers: Sequence[int], file: 
     from priorfit.plots.canvas import save_picture, unkept_axis
 
     asked = (answer.context_x, answer.context_y, answer.query_x)
-    ax = plot_answer(model, *asked, labels=numbers, ax=unkept_axis(7.2, 4.2))
+    ax = plot_answer(answer.predictor or model, *asked, labels=numbers, ax=unkept_axis(7.2, 4.2))
     save_picture(ax, file)
 
 

@@ -5,18 +5,19 @@ from typing import Annotated
 
 import typer
 
-from priorfit.cli.arguments import ModelName
+from priorfit.cli.arguments import ModelName, PriorPlace, prior_at
 
 COLOURS = {"good": "green", "doubtful": "yellow", "bad": "red", "not checked": "dim"}
 
 
-def verify(
+def verify(  # noqa: PLR0913  one argument an option
     model: ModelName,
     sizes: Annotated[list[int] | None, typer.Option("--n", help="A context size; may be given several times.")] = None,
     datasets: Annotated[int, typer.Option(help="Datasets for each context size.")] = 2000,
     seed: Annotated[int, typer.Option(help="Of the datasets.")] = 0,
     json: Annotated[Path | None, typer.Option(help="Also write the report here, as JSON.")] = None,
     html: Annotated[Path | None, typer.Option(help="Also write the report with pictures here.")] = None,
+    prior: PriorPlace = None,
 ) -> None:
     """Is a model's posterior right? Calibration, gap to the exact answer, and what must not matter.
 
@@ -29,7 +30,8 @@ def verify(
         from priorfit.verify import verify as examine
         from priorfit.zoo import load
 
-    report = examine(load(model), context_sizes=sizes, num_datasets=datasets, seed=seed)
+    own = None if prior is None else prior_at(prior)
+    report = examine(load(model, own), context_sizes=sizes, num_datasets=datasets, seed=seed)
     from rich.table import Table
 
     table = Table("verdict", "question", "what was found", box=None, header_style="bold")

@@ -1,0 +1,3 @@
+// The one error that is meant for people: its message is shown in the page as it stands.
+
+export class PriorfitError extends Error {}

@@ -1,0 +1,7 @@
+// Solvers by the names of their settings.
+
+import {buildClassSolver} from "./classes.js"
+import {buildLatentSolver} from "./latent.js"
+import {buildLinearSolver} from "./linear.js"
+
+export const SOLVERS = {LinearSolver: buildLinearSolver, ClassSolver: buildClassSolver, LatentSolver: buildLatentSolver}

@@ -1,0 +1,235 @@
+// The open page: what happens when something is clicked, dragged or chosen.
+
+import {PriorfitError} from "../errors.js"
+import {contextOf, hasSurprise} from "./answer.js"
+import {coloursOf} from "./colours.js"
+import {CurvesView} from "./curves_view.js"
+import {drawFunctions, example} from "./functions.js"
+import {MapView} from "./map_view.js"
+import {MOST_POINTS} from "./points.js"
+import {Newest} from "./work.js"
+
+const FIRST_CURSOR = [0.35, 0.5] // as shares of the window
+
+export class Page {
+  /** The plots are those of the picture and of the cut; words shows text, changed hears of new points or models. */
+  constructor(plots, words, changed) {
+    Object.assign(this, {plots, words, changed})
+    this.layers = {density: true, bands: true, exact: true}
+    this.points = []
+    this.selected = null
+    this.newLabel = 0
+    this.hasKeys = false
+    this.oracle = new Newest()
+    this.sampler = new Newest()
+    this.judge = new Newest()
+    this.numDraws = 0
+    this.refreshColours()
+  }
+
+  refreshColours() {
+    this.colours = coloursOf(document.documentElement)
+  }
+
+  /** Choose a model; the points inside of its window stay if it is of the same kind. */
+  show(subject, points = null) {
+    const isSame = this.subject?.kind === subject.kind
+    this.subject = subject
+    this.view = subject.kind === "map" ? new MapView(subject, () => this.draw()) : new CurvesView(subject)
+    const [share, other] = FIRST_CURSOR
+    const at = ([low, high], part) => low + part * (high - low)
+    this.cursor = {x: at(subject.xRange, share), y: at(subject.yRange, other)}
+    this.newLabel = 0
+    this.words.ofSubject(subject)
+    this.place(points ?? (isSame ? this.points.filter((point) => subject.isInside(point)) : []))
+  }
+
+  /** Put these points on the page; too many are said to be. */
+  place(points, selected = null) {
+    this.points = points.slice(0, MOST_POINTS)
+    this.excess = points.length > MOST_POINTS
+      ? `The page takes at most ${MOST_POINTS} points and was given ${points.length}: it shows the first ${MOST_POINTS}.` : null
+    this.selected = selected
+    this.answer()
+  }
+
+  startFrom(name) {
+    this.place(example(this.subject, name))
+    this.words.announce(`${name}, drawn from the model`)
+  }
+
+  add({x, y}) {
+    if (this.points.length >= MOST_POINTS) {
+      this.excess = `The page takes at most ${MOST_POINTS} points. Delete some to set others.`
+      this._say()
+      return
+    }
+    const label = this.subject.kind === "map" ? {label: this.newLabel} : {}
+    this.place([...this.points, {x, y, ...label}])
+    this.words.announce(`point ${this.points.length} added at ${this._where({x, y})}`)
+  }
+
+  move(index, {x, y}) {
+    this.points = this.points.map((point, i) => i === index ? {...point, x, y} : point)
+    this.cursor = {x, y}
+    this.answer()
+    if (this.hasKeys) {
+      this.words.announce(`point ${index + 1} at ${this._where({x, y})}`)
+    }
+  }
+
+  remove(index) {
+    if (index === null) {
+      this.words.announce("no point is selected")
+      return
+    }
+    this.place(this.points.filter((_, i) => i !== index))
+    this.words.announce(`point ${index + 1} removed, ${this.points.length} left`)
+  }
+
+  select(index) {
+    this.selected = index
+    this.draw()
+    this.words.ofSelection(index !== null)
+    this.words.announce(index === null ? "no point selected" : `point ${index + 1} at ${this._where(this.points[index])}`)
+  }
+
+  /** Set the class of the selected point, or of those to come; false where the model has no such class. */
+  label(label) {
+    if (this.subject.kind !== "map" || label >= this.subject.problem.outcome.count) {
+      return false
+    }
+    this.newLabel = label
+    this.words.ofLabel(label)
+    if (this.selected !== null) {
+      this.points = this.points.map((point, i) => i === this.selected ? {...point, label} : point)
+      this.answer()
+    }
+    this.words.announce(`class ${label}`)
+    return true
+  }
+
+  pointTo({x, y}, by = null) {
+    this.cursor = {x, y}
+    this.draw()
+    if (by) {
+      this.words.announce(this._where({x, y}))
+    }
+  }
+
+  useKeys(hasKeys) {
+    if (hasKeys !== this.hasKeys) {
+      this.hasKeys = hasKeys
+      this.draw()
+    }
+  }
+
+  _where({x, y}) {
+    const names = this.subject.kind === "map" ? ["x1", "x2"] : ["x", "y"]
+    return [x, y].map((value, i) => `${names[i]} = ${Number(value.toPrecision(3))}`).join(", ")
+  }
+
+  /** Condition the network on the points, and show everything that depends on its answer. */
+  answer() {
+    const start = performance.now()
+    this.sampler.drop()
+    this.judge.drop()
+    this.posterior = this.subject.model.condition(...contextOf(this.points, this.subject.kind))
+    this.view.take(this.posterior)
+    this.times = {network: performance.now() - start}
+    this.isSurprising = false
+    this.error = null
+    this._askReference()
+    this.draw()
+    this.times.all = performance.now() - start
+    this._say()
+    this._judge()
+    this.words.ofSelection(this.selected !== null)
+    this.changed()
+  }
+
+  _askReference() {
+    this.oracle.drop()
+    const {reference, kind} = this.subject
+    const context = contextOf(this.points, kind)
+    if (reference?.predictor) {
+      const start = performance.now()
+      this.view.takeReference(reference.predictor.condition(...context))
+      this.times.reference = performance.now() - start
+    } else if (reference?.oracle) {
+      this.oracle.start(reference.oracle.condition(...context), () => {}, (posterior) => {
+        this.view.takeReference(posterior)
+        this.draw()
+        this._say()
+      })
+    }
+  }
+
+  /** Look for points that the prior would hardly ever draw, when there is time. */
+  _judge() {
+    const {points, subject: {reference}} = this
+    const look = function* () {
+      yield
+      return hasSurprise(reference?.predictor, points)
+    }
+    this.judge.start(look(), () => {}, (found) => {
+      this.isSurprising = found
+      this._say()
+    })
+  }
+
+  draw() {
+    this.view.draw(this.plots.picture, this)
+    this.view.drawCut(this.plots.cut, this)
+  }
+
+  showLayers(layers) {
+    this.layers = layers
+    this.draw()
+  }
+
+  drawFunctions(count) {
+    this.numDraws += 1
+    const finish = () => this._say()
+    const draws = drawFunctions(this.subject, this.points, count, this.numDraws)
+    const guarded = function* (page) {
+      try {
+        yield* draws
+      } catch (error) {
+        page.refuse(error)
+      }
+    }
+    this.sampler.start(guarded(this), (functions) => {
+      this.view.functions = functions
+      this.draw()
+    }, finish)
+    this._say()
+  }
+
+  /** Show an error that is meant for people; anything else is a bug and goes on. */
+  refuse(error) {
+    if (!(error instanceof PriorfitError)) {
+      throw error
+    }
+    this.error = error.message
+    this._say()
+  }
+
+  _say() {
+    const {times, points, subject} = this
+    const ms = (value) => `${value < 9.5 ? value.toFixed(1) : Math.round(value)} ms`
+    this.words.ofStatus([
+      `${points.length} point${points.length === 1 ? "" : "s"}`,
+      `network: ${ms(times.network)}`,
+      ...(times.reference === undefined ? [] : [`${subject.reference.name}: ${ms(times.reference)}`]),
+      `all curves: ${ms(times.all)}`,
+      ...(this.oracle.isBusy ? ["the oracle is at work ..."] : []),
+      ...(this.sampler.isBusy ? ["drawing functions ..."] : []),
+    ])
+    const surprise = this.isSurprising
+      ? ["This prior would hardly ever draw such points: the network has seen nothing like them."] : []
+    const overflow = this.view.isFinite
+      ? [] : ["The network's answer is not a number: the values of some points are so large that it overflows."]
+    this.words.ofRemarks([this.error, this.excess, ...overflow, ...this.posterior.remarks(), ...surprise].filter(Boolean))
+  }
+}

@@ -1,0 +1,52 @@
+// Points as text: in the address, so that a picture can be shared, and in the box where they can be typed or pasted.
+
+import {PriorfitError} from "../errors.js"
+
+export const MOST_POINTS = 200
+
+const short = (value) => String(Number(value.toPrecision(5)))
+
+const values = ({x, y, label}) => [short(x), short(y), ...(label === undefined ? [] : [label])]
+
+/** One line a point: x y, or x1 x2 class. */
+export function pointLines(points) {
+  return points.map((point) => values(point).join(" ")).join("\n")
+}
+
+/** Points from lines; numbers are parted by spaces, commas or semicolons. */
+export function readLines(text, subject) {
+  const lines = text.split("\n").map((line) => line.trim()).filter(Boolean)
+  return lines.map((line, i) => readPoint(line.split(/[\s,;]+/), subject, `Line ${i + 1}`))
+}
+
+function readPoint(parts, {kind, problem}, where) {
+  const numbers = parts.map(Number)
+  const expected = kind === "map" ? 3 : 2
+  if (numbers.length !== expected || !numbers.every(Number.isFinite)) {
+    const form = kind === "map" ? "x1 x2 class" : "x y"
+    throw new PriorfitError(`${where} is not ${expected} numbers (${form}): "${parts.join(" ").slice(0, 40)}".`)
+  }
+  const [x, y, label] = numbers
+  if (kind !== "map") {
+    return {x, y}
+  }
+  if (!Number.isInteger(label) || label < 0 || label >= problem.outcome.count) {
+    throw new PriorfitError(`${where} has class ${label}; the classes of this model are 0 ... ${problem.outcome.count - 1}.`)
+  }
+  return {x, y, label}
+}
+
+/** The part of an address behind the #. */
+export function toAddress(name, points) {
+  return new URLSearchParams({model: name, points: points.map((point) => values(point).join("_")).join("~")}).toString()
+}
+
+/** The model's name and the points of an address, as text; null where it has none. */
+export function fromAddress(hash) {
+  const fields = new URLSearchParams(hash.replace(/^#/, ""))
+  return {name: fields.get("model"), points: fields.get("points")}
+}
+
+export function pointsOfAddress(text, subject) {
+  return text.split("~").filter(Boolean).map((each, i) => readPoint(each.split("_"), subject, `Point ${i + 1} of the link`))
+}
