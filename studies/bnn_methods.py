@@ -9,8 +9,8 @@ from models import Entrant, Released, Trained, present
 from study import Setup
 
 from priorfit.baselines import CollapsedBNN
-from priorfit.baselines.nuts_bnn import NutsBNN
-from priorfit.baselines.svi_bnn import SviBNN
+from priorfit.baselines.bnn.nuts_bnn import NutsBNN
+from priorfit.baselines.bnn.svi_bnn import SviBNN
 from priorfit.network import NetworkSettings
 from priorfit.predictor import Predictor
 from priorfit.priors import BayesianNetwork

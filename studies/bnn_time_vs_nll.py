@@ -31,8 +31,8 @@ from torch import Tensor
 from torch.distributions import Distribution
 
 from priorfit.baselines import CollapsedBNN
-from priorfit.baselines.long_nuts_bnn import LENGTHS, long_chains, long_run
-from priorfit.baselines.nuts_bnn import NutsBNN
+from priorfit.baselines.bnn.long_nuts_bnn import LENGTHS, long_chains, long_run
+from priorfit.baselines.bnn.nuts_bnn import NutsBNN
 from priorfit.data import Batch
 from priorfit.distributions.class_probabilities import log_odds, two_classes
 from priorfit.errors import TimeLimitError

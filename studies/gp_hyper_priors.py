@@ -29,8 +29,8 @@ from study import Clock, Row, Setup, Study
 from torch.distributions import Distribution, Normal
 
 from priorfit.baselines import HyperGPOracle
-from priorfit.baselines.mle2_gp import MLE2GP
-from priorfit.baselines.nuts_gp import NutsGP, NutsGPPosterior
+from priorfit.baselines.gp.mle2_gp import MLE2GP
+from priorfit.baselines.gp.nuts_gp import NutsGP, NutsGPPosterior
 from priorfit.data import Batch
 from priorfit.distributions import expected_log_prob
 from priorfit.metrics.nll import NUM_NODES

@@ -17,6 +17,9 @@ from priorfit.training import Recipe, RunOptions, recipe_from, train
 from priorfit.training.fit import screen
 from priorfit.zoo import load, names
 
+LATER_DEFAULT = ("precision", "float32")
+"""A setting that came after the first rows, with the value that all of them had."""
+
 
 class Entrant(ABC):
     """A model by its name; it is loaded or trained when it is first asked for."""
@@ -96,7 +99,7 @@ def released(name: str) -> Model:
     if name not in names():
         raise SystemExit(
             f"the model {name} is not in the zoo yet (there: {', '.join(names())}): train recipes/{name}.toml and "
-            "release it with benchmarks/release.py first."
+            "release it with benchmarks/release/release.py first."
         )
     return load(name)
 
@@ -141,7 +144,8 @@ def first_names(description: dict[str, Any]) -> dict[str, Any]:
         solver = network.get("regression")
         if solver is not None and solver["type"] in types:
             network["regression"] = swapped(solver, SOLVER_FIELDS) | {"type": types[solver["type"]]}
-    return description | {"network": network, "data": data}
+    optimiser = {name: value for name, value in description["optimiser"].items() if (name, value) != LATER_DEFAULT}
+    return description | {"network": network, "data": data, "optimiser": optimiser}
 
 
 def swapped(fields: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:

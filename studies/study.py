@@ -12,7 +12,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -73,6 +73,10 @@ class Rows:
         """The row of a key, if it is there."""
         return self._rows.get(canonical(key))
 
+    def every(self) -> list[Row]:
+        """All rows, in the order in which they were found."""
+        return list(self._rows.values())
+
     def add(self, key: Key, found: Mapping[str, Any]) -> Row:
         """Append a row to the file."""
         about = self._about | {"date": date(), "load": load()}
@@ -106,6 +110,8 @@ class Setup:
     quick: bool = False
     datasets: int | None = None
     """Datasets for each point of a curve; None takes the number of the study."""
+    options: argparse.Namespace = field(default_factory=argparse.Namespace)
+    """The options of the command line, with those that the study adds."""
 
     def choose(self, full: Choice, quick: Choice) -> Choice:
         """The first value for a full run, the second for a run of seconds."""
@@ -127,6 +133,8 @@ class Study:
     draw: Callable[[Sequence[Row]], Figure]
     kept: Callable[[Setup], list[Row]] | None = None
     """The rows found so far, for studies that run for hours."""
+    add_options: Callable[[argparse.ArgumentParser], None] | None = None
+    """Adds the options that only this study has."""
 
     def main(self) -> None:
         """Parse the command line, run, print the table, write the figure."""
@@ -138,7 +146,7 @@ class Study:
             file.unlink(missing_ok=True)
         models = (BUILD / "quick" if options.quick else BUILD) / "models"
         make = self.kept if self.kept is not None and options.kept else self.run
-        rows = make(Setup(Rows(file, options.seed), models, options.seed, options.quick, options.datasets))
+        rows = make(Setup(Rows(file, options.seed), models, options.seed, options.quick, options.datasets, options))
         print(self.tell(rows))
         print(f"rows: {shown(file)}  figure: {shown(save_figure(self.draw(rows), place / 'figures' / self.name))}")
 
@@ -155,6 +163,8 @@ def parsed_options(study: Study) -> argparse.Namespace:
         parser.add_argument(
             "--kept", action="store_true", help="compute nothing: tell and draw the rows that are there"
         )
+    if study.add_options is not None:
+        study.add_options(parser)
     options = parser.parse_args()
     if options.datasets is not None and options.datasets < 2:
         parser.error("--datasets must be at least 2, or there is no interval.")
