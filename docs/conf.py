@@ -10,7 +10,15 @@ sys.path.insert(0, str(HERE / "extensions"))
 project = "priorfit"
 version = release = version_of("priorfit")
 project_copyright = "the authors of priorfit"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "model_cards", "room"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.mathjax",
+    "model_cards",
+    "room",
+    "static_page",
+]
 exclude_patterns = ["_build", "README.md"]
 
 html_theme = "furo"

@@ -74,6 +74,21 @@ def test_a_module_that_the_script_has_loaded_counts_as_the_script(tmp_path: Path
     assert commit(file, script).endswith("-dirty")
 
 
+@pytest.mark.parametrize("is_package", [True, False])
+def test_a_module_of_another_room_counts_where_the_rooms_are_one_package(
+    is_package: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    file = repository(tmp_path)
+    script, other = tmp_path / "benchmarks" / "script.py", tmp_path / "studies" / "other.py"
+    if is_package:
+        (tmp_path / "__init__.py").touch()
+    other.write_text("two = 2\n", encoding="utf-8")
+    loaded = types.ModuleType("other")
+    loaded.__file__ = str(other)
+    monkeypatch.setitem(sys.modules, "other_of_this_test", loaded)
+    assert commit(file, script).endswith("-dirty") == is_package
+
+
 def test_a_script_outside_of_the_clone_does_not_matter(tmp_path: Path):
     (tmp_path / "clone").mkdir()
     file, script = repository(tmp_path / "clone"), tmp_path / "script.py"

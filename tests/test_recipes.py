@@ -10,11 +10,21 @@ from priorfit.zoo import load, names
 
 FOLDER = Path(__file__).parents[1] / "recipes"
 FILES = sorted(FOLDER.glob("*.toml"))
+NOT_YET_RELEASED = {"omniglot", "strokes", "strokes-normalised"}
+"""Recipes whose training still runs; a name leaves this set with the commit that adds its model."""
+
+STARTED_FROM_ANOTHER = {"tabular-regression"}
+"""Models whose recipe names another model that the training starts from."""
+
 STAGES = {
     "gp-hyper-1d": 2,
     "gp-rbf-5d": 6,
     "bnn-large-tanh": 3,
+    "tabular": 3,
     "tabular-binary-small": 2,
+    "tabular-bnn": 2,
+    "tabular-gp": 2,
+    "tabular-regression": 2,
     "tabular-regression-small": 2,
 }
 
@@ -35,14 +45,19 @@ def trainings(card: dict[str, Any]) -> list[tuple[Recipe, dict[str, Any]]]:
     return found[::-1]
 
 
+def without_stop(recipe: Recipe) -> Recipe:
+    return replace(recipe, budget=replace(recipe.budget, stop=None))
+
+
 @pytest.mark.parametrize("name", names())
 def test_every_released_model_is_rebuilt_by_its_recipe(name: str):
     """Card and recipe say the same of every stage, whole; a setting that came later has its default."""
     recipe, card = read_recipe(FOLDER / f"{name}.toml"), load(name).card
     stages, trained = recipe.stage_recipes(), trainings({"recipe": card.recipe, "training": card.training})
+    every, trained = trained, trained[-len(stages) :]  # one that starts from another model has that one's before
     assert len(stages) == len(trained) == STAGES.get(name, 1)
     for stage, (kept, training) in zip(stages, trained, strict=True):
-        assert replace(stage, budget=replace(stage.budget, stop=None)) == kept
+        assert without_stop(stage) == without_stop(kept)  # older cards do not have it
         assert training["steps"] == (stage.budget.stop or stage.budget.steps)
         assert training["datasets"] == training["steps"] * stage.data.batch_size * stage.data.micro_batches
     last = stages[-1]
@@ -52,11 +67,14 @@ def test_every_released_model_is_rebuilt_by_its_recipe(name: str):
         recipe.data,
         recipe.optimiser,
     )
-    assert card.trained_in_all("steps") == sum(stage.budget.stop or stage.budget.steps or 0 for stage in stages)
+    assert (len(every) > len(trained)) == (name in STARTED_FROM_ANOTHER)
+    assert card.trained_in_all("steps") == sum(training["steps"] for _, training in every)
     assert card.trained_context == last.data.context_sizes.range(last.num_points)
     assert (card.name, card.prior) == (recipe.name, card.recipe["prior"])
     assert card.name == name and card.measured
 
 
 def test_every_recipe_belongs_to_a_released_model_and_every_model_has_one():
-    assert sorted(file.stem for file in FILES) == names()
+    recipes = {file.stem for file in FILES}
+    assert recipes - NOT_YET_RELEASED == set(names())
+    assert recipes >= NOT_YET_RELEASED

@@ -2,7 +2,6 @@ import pytest
 import torch
 
 import priorfit as pf
-from priorfit.baselines.exact import exact_or_none
 from priorfit.errors import UnknownModelError
 from priorfit.network import load_pfn
 from priorfit.zoo import load, names
@@ -10,16 +9,10 @@ from priorfit.zoo.catalogue import FOLDER
 
 
 @pytest.mark.parametrize("name", names())
-def test_every_released_model_is_small_finite_and_close_to_the_exact_answer(name: str):
+def test_every_released_model_is_small_and_finite(name: str):
+    """Its answers are compared with its card in tests/benchmarks/test_cards.py."""
     assert sum(file.stat().st_size for file in (FOLDER / name).iterdir()) < 12e6
-    model = load(name)
-    assert all(weight.isfinite().all() and weight.dtype == torch.float32 for weight in model.parameters())
-    prior = pf.training.recipe_from(model.card.recipe).prior
-    reference = exact_or_none(prior)
-    with pf.seeded(0):
-        tasks = prior.sample(300, 21).split(20)
-    if reference is not None:
-        assert pf.metrics.gap(model, reference, tasks).mean < 0.15
+    assert all(weight.isfinite().all() and weight.dtype == torch.float32 for weight in load(name).parameters())
 
 
 def test_an_unknown_name_is_answered_with_the_nearest():

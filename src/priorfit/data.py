@@ -1,7 +1,7 @@
 """Datasets as a prior draws them, and their split into context and queries."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import torch
 from jaxtyping import Float, Num
@@ -40,7 +40,8 @@ class Batch:
     """Context and queries of a batch of datasets.
 
     ``query_law`` is p(query_y | context, latents) where the prior knows it, with batch shape (batch, query): a
-    Normal for real targets (a scale of 0 is a point mass), a Categorical for classes.
+    Normal for real targets (a scale of 0 is a point mass), a Categorical for classes. ``latents`` are those that
+    the prior names, ``(batch, size)`` each, as drawn for these datasets.
     """
 
     context_x: Float[Tensor, "*batch context features"]
@@ -48,11 +49,16 @@ class Batch:
     query_x: Float[Tensor, "*batch query features"]
     query_y: Num[Tensor, "*batch query"]
     query_law: Distribution | None = None
+    latents: Mapping[str, Num[Tensor, "*batch size"]] = field(default_factory=dict)
+    known: tuple[int, ...] = ()
+    """Which numbers of the latents, counted in the order in which they were named, a network is shown."""
 
     def to(self, device: torch.device) -> "Batch":
         """The same batch on another device."""
         tensors = (getattr(self, name).to(device) for name in ("context_x", "context_y", "query_x", "query_y"))
-        return Batch(*tensors, query_law=None if self.query_law is None else moved(self.query_law, device))
+        law = None if self.query_law is None else moved(self.query_law, device)
+        latents = {name: value.to(device) for name, value in self.latents.items()}
+        return Batch(*tensors, query_law=law, latents=latents, known=self.known)
 
 
 def moved(law: Distribution, device: torch.device) -> Distribution:
@@ -76,6 +82,7 @@ class Datasets:
     x: Float[Tensor, "*batch points features"]
     y: Num[Tensor, "*batch points"]
     conditional: Conditional | None = None
+    latents: Mapping[str, Num[Tensor, "*batch size"]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.x.shape[:-1] != self.y.shape:
@@ -95,4 +102,5 @@ class Datasets:
             query_x=self.x[..., num_context:, :],
             query_y=self.y[..., num_context:],
             query_law=None if self.conditional is None else self.conditional(num_context),
+            latents=self.latents,
         )

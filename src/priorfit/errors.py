@@ -13,6 +13,10 @@ class InputError(PriorfitError, ValueError):
     """A value, a table or an argument cannot be used."""
 
 
+class CellTypeError(InputError, TypeError):
+    """A cell of a table is neither a number nor a text."""
+
+
 class PriorError(PriorfitError, ValueError):
     """A prior draws something that no network can be fitted to."""
 
@@ -33,6 +37,14 @@ class UnknownModelError(PriorfitError, LookupError):
     """No model of that name or path exists."""
 
 
+class UnknownLatentError(PriorfitError, KeyError):
+    """No latent has that name."""
+
+    def __str__(self) -> str:
+        """The message as it is; a KeyError would put it in quotes."""
+        return str(self.args[0])
+
+
 class TrainingError(PriorfitError, RuntimeError):
     """Training cannot go on."""
 
@@ -49,5 +61,13 @@ class MissingExtraError(PriorfitError, ImportError):
     """An optional package is not installed."""
 
 
+class UncertainTruthWarning(UserWarning):
+    """Two independent runs of importance sampling differ by more than may be called the truth."""
+
+
 class OutsideTrainingWarning(UserWarning):
     """A model is used on data outside of what it was trained on."""
+
+
+class TableWarning(UserWarning):
+    """A table was changed before a model saw it: values imputed, columns or rows chosen, levels that are not known."""

@@ -60,12 +60,17 @@ def commit(file: Path = FILE, script: Path | None = None) -> str:
 
 
 def running_files(script: Path | None = None) -> list[Path]:
-    """The script that runs, by default that of this process, and the modules that it has loaded from its own folder."""
+    """The script that runs, by default that of this process, and the modules that it has loaded from its own folder.
+
+    Where that folder is a room of a package, as ``benchmarks/speed`` is, the modules of all its rooms count.
+    """
     main = vars(sys.modules["__main__"]).get("__file__") if script is None else str(script)
     if main is None:  # an interactive session
         return []
+    own = Path(main).parent
+    rooms = {own, *own.parent.iterdir()} if (own.parent / "__init__.py").exists() else {own}
     loaded = [vars(module).get("__file__") for module in list(sys.modules.values())]
-    beside = {Path(each) for each in loaded if each and Path(each).parent == Path(main).parent}
+    beside = {Path(each) for each in loaded if each and Path(each).parent in rooms}
     return sorted({Path(main), *beside})
 
 

@@ -13,6 +13,7 @@ from priorfit.network import (
     RiemannHead,
     SigmoidHead,
     SoftmaxHead,
+    TemperedHead,
 )
 from priorfit.seeding import seeded
 
@@ -24,6 +25,7 @@ HEADS: dict[str, tuple[HeadSettings, Outcome]] = {
     "mixture of normals": (NormalMixtureHead(components=5), Real()),
     "sigmoid": (SigmoidHead(), Classes(2)),
     "softmax": (SoftmaxHead(), Classes(4)),
+    "tempered": (TemperedHead(), Classes(4)),
 }
 
 with seeded(0):

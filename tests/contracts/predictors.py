@@ -18,7 +18,7 @@ from priorfit.baselines import (
     SviBNN,
     exact,
 )
-from priorfit.data import Classes, Datasets
+from priorfit.data import Classes, Datasets, Real
 from priorfit.network import (
     ClassSolver,
     Harmonics,
@@ -29,6 +29,7 @@ from priorfit.network import (
     NetworkSettings,
     Problem,
     SolverSettings,
+    TableSettings,
 )
 from priorfit.priors import (
     BayesianNetwork,
@@ -38,6 +39,7 @@ from priorfit.priors import (
     LinearRegression,
     Mixture,
     Prior,
+    Tables,
     UniformInputs,
 )
 from priorfit.priors.bayesian_network import SMALL
@@ -67,12 +69,22 @@ NETWORK = BayesianNetwork(num_features=1, hidden=(2,), activation="tanh", outcom
 
 
 BANDS = Bands()
+TABLES = Tables(num_features=4, outcome=Classes(2), gaps=0.5)
+TABLES_OF_REALS = Tables(num_features=4, outcome=Real(), gaps=0.5)
+CELLS = TableSettings(width=16, layers=2, feedforward=16)
 
 
 def shaken(settings: ModelSettings, prior: Prior = GP) -> Model:
     """A network of random weights: the contract asks nothing of what it has learned."""
     with seeded(0):
-        problem = Problem(prior.num_features, prior.outcome, prior.inputs.range)
+        problem = Problem(
+            prior.num_features,
+            prior.outcome,
+            prior.inputs.range,
+            min_features=prior.fewest_features,
+            missing=prior.draws_missing,
+            min_classes=prior.fewest_classes,
+        )
         network = settings.build(problem, target_sample=prior.sample(100, 20).y)
         for name, weight in network.named_parameters():
             size = 0.03 if name.startswith("solver.") else 0.2  # a solver's are logarithms
@@ -98,6 +110,8 @@ SOLVERS = {
 PREDICTORS = {
     "pfn": (shaken(NetworkSettings(width=16, layers=2, attention_heads=2)), GP),
     "pfn of classes": (shaken(NetworkSettings(width=16, layers=2, attention_heads=2), BANDS), BANDS),
+    "pfn of tables": (shaken(CELLS, TABLES), TABLES),
+    "pfn of tables of reals": (shaken(CELLS, TABLES_OF_REALS), TABLES_OF_REALS),
     **{f"pfn, {name}": with_solver(solver, 2, prior) for name, (solver, prior) in SOLVERS.items()},
     **{f"pfn, {name} alone": with_solver(solver, 0, prior) for name, (solver, prior) in SOLVERS.items()},
     "attentive_neural_process": (shaken(NeuralProcessSettings(width=16)), GP),

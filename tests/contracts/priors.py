@@ -1,17 +1,22 @@
 """Every prior, once: a new one is a new line here, and all of `test_priors.py` runs on it."""
 
 import torch
+from torch.distributions import LogNormal, Normal, Uniform
 
-from priorfit.data import Classes
+from priorfit.data import Classes, Real
 from priorfit.priors import (
     ArchitecturePrior,
     BayesianNetwork,
     Beta,
     BetaBernoulli,
     Binarized,
+    CategoricalFeatures,
     ClusteredInputs,
     Constant,
+    Curves,
+    Distorted,
     Empirical,
+    FewShot,
     GammaRange,
     GaussianProcess,
     HyperGaussianProcess,
@@ -23,6 +28,7 @@ from priorfit.priors import (
     Standardized,
     Steps,
     Strokes,
+    Tables,
     UniformInputs,
     WeightedFeatures,
 )
@@ -36,6 +42,12 @@ def damped_waves(x):
     decay = 3 * torch.rand(len(x), 1)
     y = torch.sin(frequency * x[..., 0]) * torch.exp(-decay * x[..., 0])
     return y + 0.05 * torch.randn_like(y)
+
+
+@prior(num_features=1, frequency=Uniform(2.0, 10.0), noise=lambda frequency: LogNormal(-frequency / 4, 0.1))
+def named_waves(x, frequency, noise):
+    """Waves of which latents and law are named."""
+    return Normal(torch.sin(frequency * x[..., 0]), noise)
 
 
 @prior(num_features=2, inputs=NormalInputs(), outcome=Classes(3))
@@ -73,6 +85,7 @@ PRIORS = {
         Binarized(BayesianNetwork(architecture=ARCHITECTURES), num_reference=8), max_features=4
     ),
     "function": damped_waves,
+    "program": named_waves,
     "function_of_classes": three_classes,
     "mixture": Mixture([GaussianProcess(), LinearRegression(inputs=UniformInputs())], weights=[0.3, 0.7]),
     "mixture_of_inputs": Mixture([GaussianProcess(inputs=UniformInputs(-1.0, 0.0)), damped_waves]),
@@ -94,6 +107,12 @@ PRIORS = {
         max_features=5,
         min_features=2,
     ),
+    "padded_by_a_sampler": PaddedFeatures(
+        GaussianProcess(noise=0.01, inputs=NormalInputs()), max_features=4, used=Constant(2), rescaled="for_both"
+    ),
+    "categorical": PaddedFeatures(
+        CategoricalFeatures(Binarized(LinearRegression(num_features=3), num_reference=16)), max_features=4
+    ),
     "weighted": WeightedFeatures(GaussianProcess(num_features=3, noise=0.01)),
     "weighted_of_few_columns": PaddedFeatures(
         Standardized(
@@ -104,5 +123,10 @@ PRIORS = {
     "empirical": Empirical(torch.arange(48.0).reshape(2, 3, 4, 2), num_ways=3),
     "mixture_with_empirical": Mixture([three_classes, Empirical(torch.arange(48.0).reshape(2, 3, 4, 2), num_ways=3)]),
     "strokes": Strokes(num_ways=3, image_size=12),
+    "tables": Tables(num_features=5, outcome=Classes(3), gaps=0.5),
+    "tables_of_reals": Tables(num_features=4, outcome=Real()),
     "strokes_of_shots": Strokes(num_ways=3, num_shots=8, image_size=8),
+    "curves": Curves(num_ways=3, image_size=8),
+    "distorted": Distorted(Strokes(num_ways=3, image_size=8)),
+    "few_shot": FewShot(Empirical(torch.arange(48.0).reshape(2, 3, 4, 2), num_ways=3), count=4),
 }

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import pytest
 import torch
 from contracts.distributions import Case, bounded, mixture, unbounded
 from torch import Tensor
@@ -10,6 +11,11 @@ from torch.distributions import Distribution
 
 from priorfit.distributions import BoundedRiemann, NormalMixture, UnboundedRiemann, affine
 from priorfit.seeding import seeded
+
+few_and_many = pytest.mark.parametrize(
+    "count", [10_000, pytest.param(100_000, marks=pytest.mark.slow)], ids=["ten_thousand", "hundred_thousand"]
+)
+"""How many random distributions there are in `make test`, and in `make test-slow`."""
 
 
 @dataclass(frozen=True)

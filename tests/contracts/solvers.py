@@ -5,8 +5,17 @@ from dataclasses import dataclass
 import torch
 
 from priorfit.data import Classes, Outcome, Real
-from priorfit.network import ClassSolver, Harmonics, LatentSolver, LinearSolver, Problem, Solver, SolverSettings
-from priorfit.network.encoders.inputs import FourierEncoder
+from priorfit.network import (
+    ClassRegression,
+    ClassSolver,
+    Harmonics,
+    LatentSolver,
+    LinearSolver,
+    Problem,
+    Solver,
+    SolverSettings,
+)
+from priorfit.network.encoders.inputs import FourierEncoder, LinearEncoder
 from priorfit.seeding import seeded
 
 
@@ -58,4 +67,6 @@ SOLVERS = {
     "two classes": Case(ClassSolver(4, 1, 16), Classes(2), 0.02),
     "three classes": Case(ClassSolver(4, 2, 16), Classes(3), 0.02, weighted=True),
     "seven classes": Case(ClassSolver(4, 1, 0), Classes(7), 0.02),
+    "three classes, one regression": Case(ClassRegression(5), Classes(3), 1e-5),
+    "seven classes, one regression": Case(ClassRegression(20, LinearEncoder()), Classes(7), 1e-5),
 }

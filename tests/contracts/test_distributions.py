@@ -226,3 +226,18 @@ def test_values_broadcast_along_batch_axes_of_size_one(case):
         torch.testing.assert_close(getattr(single, function)(values), getattr(ppd, function)(values))
     levels = column(LEVELS, ppd).expand(-1, *ppd.batch_shape)
     torch.testing.assert_close(single.icdf(levels), values)
+
+
+@every_case
+@pytest.mark.parametrize("validate_args", [True, False])
+def test_nan_stays_nan_at_its_place_alone_whether_or_not_arguments_are_validated(case, validate_args):
+    """torch's own distributions refuse NaN where they validate; a missing target must not cost the others' scores."""
+    ppd = case.family(*case.parameters, validate_args=validate_args)
+    for each in (ppd, affine(ppd, torch.tensor(2.0, dtype=torch.float64), torch.tensor(1.0, dtype=torch.float64))):
+        y, levels = (part.expand(2, *each.batch_shape).clone() for part in (each.mean, torch.full_like(each.mean, 0.3)))
+        for method, values in ((each.log_prob, y), (each.cdf, y), (each.icdf, levels)):
+            spoilt = values.clone()
+            spoilt[0] = torch.nan
+            found = method(spoilt)
+            assert found[0].isnan().all()
+            assert torch.equal(found[1], method(values)[1])

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from contracts.distributions import REACH, integral
-from contracts.random_distributions import DRAWS, OWN
+from contracts.random_distributions import DRAWS, OWN, few_and_many
 from torch.distributions import Normal
 
 from priorfit.distributions import NormalMixture, best_fit, expected_log_prob, stratified_log_prob
@@ -15,7 +15,6 @@ from priorfit.metrics.partial_means import mean_excess, mean_shortfall
 from priorfit.metrics.survival import survival
 from priorfit.seeding import seeded
 
-COUNT = 100_000
 INTEGRALS = 100
 all_draws = pytest.mark.parametrize("draws", DRAWS.values(), ids=DRAWS.keys())
 mixtures = pytest.mark.parametrize("name", [name for name in DRAWS if "mixtures" in name])
@@ -53,9 +52,10 @@ def test_mass_moments_entropy_and_scores_equal_their_integrals(draws):
     torch.testing.assert_close(crps(ppd, y), exact, rtol=1e-9, atol=0)
 
 
+@few_and_many
 @all_draws
-def test_partial_means_differ_by_the_distance_to_the_mean_and_have_the_tails_as_slopes(draws):
-    ppd = draws.distribution(COUNT)
+def test_partial_means_differ_by_the_distance_to_the_mean_and_have_the_tails_as_slopes(draws, count):
+    ppd = draws.distribution(count)
     y = outcomes(ppd).requires_grad_()
     shortfall, excess = mean_shortfall(ppd, y), mean_excess(ppd, y)
     (falling,) = torch.autograd.grad(shortfall.sum(), y, retain_graph=True)
@@ -68,9 +68,10 @@ def test_partial_means_differ_by_the_distance_to_the_mean_and_have_the_tails_as_
     assert (excess >= 0).all()
 
 
+@few_and_many
 @all_draws
-def test_float32_scores_agree_with_float64(draws):
-    ppd = draws.distribution(COUNT, dtype=torch.float32)
+def test_float32_scores_agree_with_float64(draws, count):
+    ppd = draws.distribution(count, dtype=torch.float32)
     exact = in_double(ppd)
     y = outcomes(exact).float()
     for score in (crps, mean_excess, mean_shortfall):
@@ -122,10 +123,11 @@ def narrow_and_wide_targets(ppd):
     return Normal((border + away).to(border.dtype), scale.to(border.dtype))
 
 
+@few_and_many
 @buckets
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["float64", "float32"])
-def test_bucket_masses_are_those_of_the_normal(name, dtype):
-    ppd = OWN[name].distribution(COUNT, dtype=dtype)
+def test_bucket_masses_are_those_of_the_normal(name, dtype, count):
+    ppd = OWN[name].distribution(count, dtype=dtype)
     target = narrow_and_wide_targets(ppd)
     masses = bucket_masses(target, ppd.borders[..., 1:-1])
     depth = (ppd.borders[..., 1:-1].double() - target.loc.double()[:, None]) / target.scale.double()[:, None]
@@ -155,10 +157,11 @@ def test_expected_log_densities_equal_their_integrals(name):
     assert torch.equal(~reached, (missed * holes).sum(-1) > 0)
 
 
+@few_and_many
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["float64", "float32"])
 @buckets
-def test_no_fit_is_better_than_the_best_and_none_is_nan(name, dtype):
-    ppd = OWN[name].distribution(COUNT, dtype=dtype)
+def test_no_fit_is_better_than_the_best_and_none_is_nan(name, dtype, count):
+    ppd = OWN[name].distribution(count, dtype=dtype)
     target = narrow_and_wide_targets(ppd)
     best = best_fit(ppd, target)
     assert not best.probs.isnan().any()
@@ -169,18 +172,19 @@ def test_no_fit_is_better_than_the_best_and_none_is_nan(name, dtype):
     assert (reached <= -truth + 1e-5 * (1 + truth.abs())).all()
 
 
+@few_and_many
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["float64", "float32"])
-def test_the_lattice_of_a_draw_has_no_bias(dtype):
-    ppd = NormalMixture(*(part.to(dtype) for part in OWN["usual_mixtures"].parameters(COUNT, seed=0)))
+def test_the_lattice_of_a_draw_has_no_bias(dtype, count):
+    ppd = NormalMixture(*(part.to(dtype) for part in OWN["usual_mixtures"].parameters(count, seed=0)))
     with seeded(8):
-        target = Normal(torch.randn(COUNT, dtype=dtype), torch.rand(COUNT, dtype=dtype) + 0.01)
+        target = Normal(torch.randn(count, dtype=dtype), torch.rand(count, dtype=dtype) + 0.01)
         drawn = target.sample()
     estimate = stratified_log_prob(ppd, target, drawn).double()
     # 256 nodes for each target, in pieces that fit into memory
-    pieces = torch.arange(COUNT).split(10_000)
+    pieces = torch.arange(count).split(10_000)
     exact = torch.cat([_expectation(ppd, target, piece) for piece in pieces])
     difference = estimate - exact
-    assert difference.mean().abs() < 4 * difference.std() / COUNT**0.5
+    assert difference.mean().abs() < 4 * difference.std() / count**0.5
     assert difference.std() < 0.5
 
 

@@ -9,11 +9,10 @@ from torch.special import ndtr
 from priorfit.data import Classes
 from priorfit.distributions import NormalMixture
 from priorfit.network import FirstGuess, NetworkSettings, Solver
-from priorfit.network.solver.classes import OneAgainstRest
+from priorfit.network.solver.class_regression import IndicatorRegression
+from priorfit.network.solver.features import FeatureSolver
 from priorfit.network.solver.gaussian import solve
-from priorfit.network.solver.labels import ProbitRegression
 from priorfit.network.solver.latent import LatentRegression
-from priorfit.network.solver.linear import RealRegression
 
 every_solver = pytest.mark.parametrize("case", SOLVERS.values(), ids=SOLVERS.keys())
 every_size = pytest.mark.parametrize("points", [0, 1, 8, 30])
@@ -145,11 +144,11 @@ def moments_without(solver: Solver, x: torch.Tensor, y: torch.Tensor, point: int
         phi, log_noise = solver.phi(solver.basis(few_x), nodes.latents)
         solution, _ = solve(phi, few_y.double()[:, None] * (-log_noise).exp())
         return solution.moments(solver.phi(solver.basis(alone), nodes.latents)[0])
-    if isinstance(solver, OneAgainstRest):
-        return solver.condition(few_x, few_y).solution.moments(solver.repeated(alone))
-    assert isinstance(solver, RealRegression | ProbitRegression)
-    solution = solver.condition(few_x, few_y).solution
-    return solution.moments(solver.features.phi(alone, torch.float64))
+    if isinstance(solver, IndicatorRegression):
+        mean, variance = solver.condition(few_x, few_y).moments(solver.directions(alone))
+        return mean.mT, variance[:, None].expand(-1, solver.count, -1)
+    assert isinstance(solver, FeatureSolver)
+    return solver.condition(few_x, few_y).solution.moments(solver.phi(alone))
 
 
 @every_solver

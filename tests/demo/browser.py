@@ -1,37 +1,17 @@
 """The page in a real browser: where things are on the screen, and what the browser believes."""
 
-import shutil
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from queue import Queue
 from threading import Thread
 from typing import Any
 
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
+from chromium import PATIENCE, Chromium
 from selenium.webdriver.common.action_chains import ActionChains
 from tornado.ioloop import IOLoop
 
 from priorfit.demo.server import serve
 from priorfit.demo.subject import Subject
-
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-FLAGS = (
-    "headless",
-    "no-sandbox",
-    "disable-gpu",
-    "disable-quic",
-    "no-first-run",
-    "disable-background-networking",
-    "disable-component-update",
-    "disable-dev-shm-usage",
-    "disable-sync",
-    "window-size=1280,943",  # the page itself then has 1280 x 800
-)
-PATIENCE = 120
-"""Seconds that a busy machine may need."""
 
 
 @contextmanager
@@ -54,16 +34,8 @@ def served(subjects: Sequence[Subject]) -> Iterator[str]:
     assert not thread.is_alive()
 
 
-class Browser:
-    """Headless Chromium with one page open."""
-
-    def __init__(self, profile: Path) -> None:
-        options = webdriver.ChromeOptions()
-        options.binary_location = CHROMIUM or ""
-        for flag in (*FLAGS, f"user-data-dir={profile}"):
-            options.add_argument(f"--{flag}")
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        self.driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+class Browser(Chromium):
+    """Headless Chromium with one page open, and what can be done to it."""
 
     def open(self, address: str) -> None:
         """Load a page and wait until all of it is there."""
@@ -115,13 +87,6 @@ class Browser:
         named = "const named = (name) => Bokeh.documents[0].get_model_by_name(name);"
         sources = "const source = (name) => [...Bokeh.documents[0]._all_models.values()].find((m) => m.name == name);"
         return self.driver.execute_script(named + sources + script, *arguments)
-
-    def wait_for(self, condition: Callable[[], object]) -> None:
-        """Look again and again until it is so."""
-        until = time.monotonic() + PATIENCE
-        while not condition():
-            assert time.monotonic() < until, f"not within {PATIENCE} s; the page says: {self.status()}"
-            time.sleep(0.05)
 
     def status(self) -> str:
         """The line below the pictures."""
@@ -207,10 +172,6 @@ class Browser:
             name,
             option,
         )
-
-    def complaints(self) -> list[str]:
-        """What the console says beyond mere information."""
-        return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
 
     def hosts(self) -> set[str]:
         """Whence all that the page loaded came."""

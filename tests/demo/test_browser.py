@@ -3,7 +3,8 @@ from collections.abc import Iterator
 from itertools import combinations
 
 import pytest
-from demo.browser import CHROMIUM, DRIVER, Browser, served
+from chromium import CHROMIUM, DRIVER
+from demo.browser import Browser, served
 from selenium.webdriver.common.keys import Keys
 from tiny_recipes import tiny_recipe
 

@@ -50,3 +50,9 @@ def test_every_released_model_has_its_card_with_a_measured_table(site: Path):
 )
 def test_the_reference_knows_the_public_names(site: Path, page: str, anchor: str):
     assert f'id="{anchor}"' in (site / "api" / f"{page}.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.timeout(600)
+def test_the_first_page_shows_the_page_that_needs_no_server(site: Path):
+    assert '<iframe src="page/index.html"' in (site / "index.html").read_text(encoding="utf-8")
+    assert "gp-rbf-1d-short" in (site / "page" / "index.html").read_text(encoding="utf-8")

@@ -10,7 +10,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from priorfit.baselines.exact import exact_or_none
-from priorfit.baselines.hyper_gp_oracle import HyperGPOracle
+from priorfit.baselines.exact.hyper_gp_oracle import HyperGPOracle
+from priorfit.baselines.exact.program_oracle import ProgramOracle
 from priorfit.data import Classes, Real
 from priorfit.description import build
 from priorfit.errors import InputError, RecipeError
@@ -96,11 +97,11 @@ def _words(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def subjects(choice: str | Path | None = None) -> list[Subject]:
+def subjects(choice: str | Path | None = None, prior: Prior | None = None) -> list[Subject]:
     """The released models that the page can show, led by the one chosen: a name, or the folder of a saved model."""
     released = {name: model for name, model in ((name, load(name)) for name in names()) if is_shown(model)}
     name = str(choice) if choice is not None else FIRST if FIRST in released else next(iter(released))
-    model = released[name] if name in released else load(name)
+    model = released[name] if name in released and prior is None else load(name, prior)
     others = [subject_of(each, released[each]) for each in released if each != name]
     return [subject_of(name, model), *others]
 
@@ -139,7 +140,9 @@ def values_of(model: Model, x_range: Range) -> Range:
 
 
 def prior_of(model: Model) -> Prior | None:
-    """The prior on a model's card; a user's own function does not come back."""
+    """The prior that is bound to a model, or on its card, from which a user's own function does not come back."""
+    if model.prior is not None:
+        return model.prior
     try:
         return build(model.card.prior, PRIORS)
     except RecipeError:
@@ -151,4 +154,6 @@ def reference_for(prior: Prior | None) -> Reference | None:
     if isinstance(prior, HyperGaussianProcess):
         return Reference("oracle (importance sampling)", HyperGPOracle(prior, ORACLE_SAMPLES), is_slow=True)
     predictor = None if prior is None else exact_or_none(prior)
+    if isinstance(predictor, ProgramOracle):
+        return Reference("truth (importance sampling)", predictor, is_slow=True)
     return None if predictor is None else Reference("exact posterior", predictor, is_slow=False)
