@@ -106,6 +106,17 @@ def test_functions_are_drawn_through_the_points(page: Browser) -> None:
     assert page.run("return page.view.functions.length") == 0
 
 
+def test_functions_that_are_asked_for_at_once_are_drawn_to_the_end(browser: Browser, site: Path) -> None:
+    ask = "addEventListener('DOMContentLoaded', () => document.getElementById('draw')?.click())"
+    added = browser.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": ask})
+    try:
+        browser.open(site)
+        browser.wait_for(lambda: browser.run("return !page.sampler.isBusy && page.view.functions.length === 5"))
+        assert len(browser.run("return page.view.functions[0]")) == 40
+    finally:
+        browser.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
+
+
 def test_the_oracle_comes_in_when_it_is_ready(page: Browser) -> None:
     said = page.run(
         """

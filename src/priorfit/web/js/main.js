@@ -136,7 +136,8 @@ export function start(written) {
     words.colourLabels(page.colours)
     page.draw()
   })
-  setTimeout(() => page.error || page.answer(), WARM) // by now it is compiled, and the status shows what it takes
+  // By now the code is compiled, and the status shows what an answer takes; functions that were asked for already stay.
+  setTimeout(() => page.error || page.numDraws > 0 || page.answer(), WARM)
   new ResizeObserver(() => page.draw()).observe(at("pictures"))
   globalThis.priorfit = {page, models} // for the tests, and for the curious
 }
