@@ -90,14 +90,22 @@ def test_look_alikes_differ_in_one_stroke_at_most():
     assert plan.primitive.max() < prior.num_primitives
 
 
-@pytest.mark.xfail(reason="two characters of one stroke may share its primitive, and are the same after scaling")
+def distances(ways: int) -> torch.Tensor:
+    """How far apart the control points of the characters of 200 datasets are, (batch, pairs)."""
+    with seeded(0):
+        controls, used = Curves(num_ways=ways, alike=1.0).characters(200)
+    drawn = (controls * used[..., None, None]).flatten(2)  # (batch, ways, numbers)
+    return torch.stack([torch.pdist(one) for one in drawn])
+
+
 def test_no_two_characters_of_a_dataset_are_the_same():
     """An exchanged stroke is one that is drawn: else look-alikes would be one class under two labels."""
-    with seeded(0):
-        controls, used = Curves(num_ways=5, alike=1.0).characters(200)
-    drawn = (controls * used[..., None, None]).flatten(2)  # (batch, ways, numbers)
-    apart = torch.cdist(drawn, drawn) + 9 * torch.eye(5)
-    assert float(apart.min()) > 1e-3
+    assert float(distances(5).min()) > 1e-3
+
+
+def test_of_twenty_characters_hardly_two_are_nearly_the_same():
+    """There are more characters of one stroke than primitives, and look-alikes of one may exchange the same stroke."""
+    assert float((distances(20) < 0.01).double().mean()) < 1e-3
 
 
 def test_characters_fill_the_same_extent_and_images_lie_in_the_unit_interval():

@@ -1,6 +1,6 @@
 """Joined, curved strokes as handwriting: characters of one alphabet share primitives, and some differ in one stroke."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import pi
 
 import torch
@@ -111,6 +111,7 @@ class Curves(ClassConditional):
         exchanged = (torch.rand(count.shape) * count).long()[..., None] == torch.arange(most)
         is_own = exchanged | (source == torch.arange(self.num_ways))[..., None]
         plan = Plan(**{name: _copied(own, source, is_own) for name, own in vars(plan).items()})
+        plan, count = self._told_apart(plan, count)
         used = torch.arange(most) < count[..., None]
         return _centred(self._placed(plan, self._primitives(batch_size)), used), used.to(torch.get_default_dtype())
 
@@ -141,6 +142,22 @@ class Curves(ClassConditional):
             across=0.25 * torch.randn(shape),
             down=0.25 * torch.randn(shape),
         )
+
+    def _told_apart(self, plan: Plan, count: Int[Tensor, "batch ways"]) -> tuple[Plan, Int[Tensor, "batch ways"]]:
+        """Give each character of one stroke a curve of its own: two of the same would be one class under two labels.
+
+        Size and place of a single stroke are lost when characters are scaled, and some curves are the same after a half
+        turn, so that a primitive has two forms. Where there are more such characters than forms, the others get more
+        strokes, or, where one is the most, forms are used again.
+        """
+        forms = 2 * self.num_primitives
+        order = torch.rand(len(count), forms).argsort(1)
+        number = (count == 1).long().cumsum(1) - 1
+        form = order.gather(1, number.clamp(0, forms - 1))[..., None]
+        count = torch.where((count == 1) & (number >= forms), min(2, self.num_strokes[1]), count)
+        is_alone = ((count == 1)[..., None]) & (torch.arange(self.num_strokes[1]) == 0)
+        primitive = torch.where(is_alone, form // 2, plan.primitive)
+        return replace(plan, primitive=primitive, turn=torch.where(is_alone, form % 2, plan.turn)), count
 
     def _sources(self, batch_size: int) -> Int[Tensor, "batch ways"]:
         """The character that each one is like: mostly itself, or one before it."""
