@@ -1,12 +1,11 @@
 """Few-shot tasks of handwritten characters, by the protocols of the paper and of others.
 
-The folder of data holds ``omniglot/omniglot_first5.npz`` (the first five characters of each alphabet: ``images`` of
-shape (alphabets, 5, 20 drawers, 28, 28), ``alphabet_names``, ``is_background``) and ``omniglot/omniglot_full.npz`` (all
+The folder holds ``omniglot_first5.npz`` (the first five characters of each alphabet: ``images`` of
+shape (alphabets, 5, 20 drawers, 28, 28), ``alphabet_names``, ``is_background``) and ``omniglot_full.npz`` (all
 images, flat, with ``alphabet``, ``character`` and ``drawer``). It is given by ``--data`` or by the environment variable
-``PRIORFIT_DATA``; no data are committed.
+``PRIORFIT_DATA``, itself or as the ``omniglot`` of a folder of all data; no data are committed.
 """
 
-import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import torch
 from jaxtyping import Float, Int, UInt8
+from study import DATA, data_folder
 from torch import Tensor
 
-VARIABLE = "PRIORFIT_DATA"
 NUM_LEFT_OUT = 6
 """Training alphabets, the last in the order of their names, on which settings are chosen."""
 FIRST_QUERY = 5
@@ -59,12 +58,10 @@ class Omniglot:
     """The images of a folder."""
 
     def __init__(self, folder: Path) -> None:
-        self._files = {name: folder / "omniglot" / f"omniglot_{name}.npz" for name in ("first5", "full")}
+        self._files = {name: folder / f"omniglot_{name}.npz" for name in ("first5", "full")}
         for file in self._files.values():
             if not file.exists():
-                raise SystemExit(
-                    f"{file.name} is missing in {folder / 'omniglot'}. Give a folder by --data or {VARIABLE}."
-                )
+                raise SystemExit(f"{file.name} is missing in {folder}. Give a folder by --data or {DATA}.")
         with np.load(self._files["first5"]) as arrays:
             self.first_five = torch.from_numpy(arrays["images"])
             self.names = [str(name) for name in arrays["alphabet_names"]]
@@ -128,7 +125,7 @@ class Omniglot:
 
 def omniglot(given: Path | None) -> Omniglot:
     """The images in the folder of the command line, else in that of the environment."""
-    path = given or (Path(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else None)
+    path = data_folder(given, "omniglot")
     if path is None:
-        raise SystemExit(f"no folder of data: give one by --data or by the environment variable {VARIABLE}.")
+        raise SystemExit(f"no folder of data: give one by --data or by the environment variable {DATA}.")
     return Omniglot(path)

@@ -28,9 +28,18 @@ BUILD = FOLDER.parent / "build" / "studies"
 SMALL_SVG = 150_000
 """Bytes up to which a figure is kept as SVG too."""
 
+DATA = "PRIORFIT_DATA"
+"""The environment variable that names the folder of data, with ``tabular/`` and ``omniglot/`` in it."""
+
 Row = dict[str, Any]
 Key = Mapping[str, str | int]
 Choice = TypeVar("Choice")
+
+
+def data_folder(option: Path | None, room: str) -> Path | None:
+    """A room of the folder of data that the command line names, or else the environment; or the room that is named."""
+    given = option or (Path(os.environ[DATA]) if os.environ.get(DATA) else None)
+    return given / room if given is not None and (given / room).is_dir() else given
 
 
 class Clock:

@@ -2,11 +2,10 @@
 
 The folder holds ``INDEX.csv`` (one row a file), ``splits/NAME.json`` and the tables as CSV: a header, ``target`` as the
 last column, text for categories, an empty cell for a missing value. It is given by ``--data`` or by the environment
-variable ``PRIORFIT_DATA``; no data are committed.
+variable ``PRIORFIT_DATA``, itself or as the ``tabular`` of a folder of all data; no data are committed.
 """
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -16,9 +15,8 @@ from typing import Protocol
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int, Num
+from study import DATA, data_folder
 
-VARIABLE = "PRIORFIT_DATA"
-"""The environment variable that names the folder of data."""
 EXCLUDED = "german.numer"
 """A validation set whose people are those of credit-g, a set of the study: nothing is chosen on it."""
 
@@ -142,7 +140,7 @@ class Folder:
 
     def __init__(self, path: Path) -> None:
         if not (path / "INDEX.csv").exists():
-            raise SystemExit(f"{path} is no folder of tables: INDEX.csv is missing. Give one by --data or {VARIABLE}.")
+            raise SystemExit(f"{path} is no folder of tables: INDEX.csv is missing. Give one by --data or {DATA}.")
         self.path = path
         self._index = pd.read_csv(path / "INDEX.csv")
 
@@ -180,7 +178,7 @@ class Folder:
 
 def given_folder(option: Path | None) -> Folder | None:
     """The folder of the command line, else that of the environment."""
-    path = option or (Path(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else None)
+    path = data_folder(option, "tabular")
     return None if path is None else Folder(path)
 
 
@@ -188,5 +186,5 @@ def needed_folder(option: Path | None) -> Folder:
     """The folder of the command line, else that of the environment, or the end."""
     found = given_folder(option)
     if found is None:
-        raise SystemExit(f"no folder of tables: give one by --data or by the environment variable {VARIABLE}.")
+        raise SystemExit(f"no folder of tables: give one by --data or by the environment variable {DATA}.")
     return found

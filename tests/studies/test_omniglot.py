@@ -15,9 +15,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def data(folder: Path):
-    from omniglot_data import Omniglot  # pyright: ignore[reportMissingImports]
+    from omniglot_data import omniglot  # pyright: ignore[reportMissingImports]
 
-    return Omniglot(folder)
+    return omniglot(folder)
 
 
 def test_the_papers_tasks_are_drawings_one_to_five_and_six_to_twenty(data):
@@ -129,7 +129,7 @@ def test_a_model_is_fine_tuned_scored_and_shown(
     import omniglot_finetune  # pyright: ignore[reportMissingImports]
     import omniglot_pictures  # pyright: ignore[reportMissingImports]
     from omniglot import Protocol, scored  # pyright: ignore[reportMissingImports]
-    from omniglot_data import Omniglot  # pyright: ignore[reportMissingImports]
+    from omniglot_data import omniglot  # pyright: ignore[reportMissingImports]
     from omniglot_methods import of_model  # pyright: ignore[reportMissingImports]
 
     import priorfit as pf
@@ -151,7 +151,7 @@ def test_a_model_is_fine_tuned_scored_and_shown(
     tuned = pf.load(tmp_path / "run" / "model")
     assert tuned.card.training["left_out"]["readings"] == 3 and tuned.problem.min_classes == 2
     method = of_model(str(tmp_path / "run" / "model"))
-    found = scored(method, Protocol("paper", 5, 5), Omniglot(folder), "left-out", seed=0)
+    found = scored(method, Protocol("paper", 5, 5), omniglot(folder), "left-out", seed=0)
     assert len(found["accuracy"]) == 6 and np.mean(found["accuracy"]) > 0.3
 
     monkeypatch.setattr(omniglot_pictures, "BUILD", tmp_path)
