@@ -1,7 +1,7 @@
 """Fine-tune a model of drawn characters on the training alphabets of Omniglot; a seed makes one of five models.
 
-    priorfit train recipes/omniglot.toml
-    python studies/omniglot_finetune.py --data FOLDER --from runs/omniglot/model --seed 0
+    priorfit train recipes/curves.toml
+    python studies/omniglot_finetune.py --data FOLDER --from curves --seed 0
     python studies/omniglot.py --data FOLDER --model build/studies/omniglot-finetuned-0/model --part left-out
 
 Half of the batches stay those of the model's own prior. The others are of the first five characters of the training

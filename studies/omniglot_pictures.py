@@ -3,7 +3,7 @@
     python studies/omniglot_pictures.py
     python studies/omniglot_pictures.py --data FOLDER --model omniglot
 
-The gallery shows left-out training alphabets.
+The gallery shows left-out training alphabets, with the queries of each task that the model finds hardest.
 """
 
 import argparse
@@ -11,9 +11,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import torch
 from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from omniglot_data import Tasks, omniglot
 from omniglot_methods import SIDE, Method, of_model
@@ -47,21 +47,55 @@ def samples(seed: int) -> Figure:
     return figure
 
 
-def gallery(tasks: Tasks, method: Method, count: int = 4, queries: int = 8) -> Figure:
-    """Tasks with one image of each class, and queries with the probabilities that a model gives to the classes."""
-    probabilities = method.scores(tasks).softmax(-1).numpy()
-    figure, axes = plt.subplots(2 * count, queries, figsize=(1.1 * queries, 2.0 * count), layout="constrained")
-    chosen = np.linspace(0, tasks.query_y.shape[1] - 1, queries).astype(int)
+def gallery(tasks: Tasks, method: Method, count: int = 4, queries: int = 10) -> Figure:
+    """Tasks by rows: one image of each class on the left, then queries over the probabilities of the classes.
+
+    The bar of the right class is blue; a query whose most probable class is another has an orange frame. The queries of
+    a task are those whose right class has the lowest probabilities, so that the hard ones are seen.
+    """
+    with torch.no_grad():
+        probabilities = method.scores(tasks).softmax(-1)
+    right = probabilities.gather(2, tasks.query_y[..., None])[..., 0]
+    columns = tasks.ways + 1 + queries
+    figure, axes = plt.subplots(
+        2 * count,
+        columns,
+        figsize=(0.62 * columns, 1.25 * count),
+        layout="constrained",
+        gridspec_kw={"height_ratios": [2, 1] * count},
+    )
+    for axis in axes.flat:
+        axis.set_axis_off()
     for task in range(count):
-        for column, query in enumerate(chosen):
-            image, bars = axes[2 * task, column], axes[2 * task + 1, column]
-            image.imshow(tasks.query_x[task, query].unflatten(0, (SIDE, SIDE)).numpy(), cmap="gray_r")
-            image.set_axis_off()
-            right = int(tasks.query_y[task, query])
-            colours = ["tab:green" if one == right else "tab:gray" for one in range(tasks.ways)]
-            bars.bar(range(tasks.ways), probabilities[task, query], color=colours)
-            bars.set(ylim=(0, 1), yticks=[], xticks=[])
+        for label in range(tasks.ways):
+            first = int((tasks.context_y[task] == label).nonzero()[0, 0])
+            picture(axes[2 * task, label], tasks.context_x[task, first])
+            axes[2 * task + 1, label].text(0.5, 0.9, "abcdefghijklmnopqrst"[label], ha="center", va="top", fontsize=9)
+        for column, query in enumerate(right[task].argsort()[:queries].tolist()):
+            image, bars = (axes[2 * task + row, tasks.ways + 1 + column] for row in (0, 1))
+            picture(image, tasks.query_x[task, query])
+            answered(image, bars, probabilities[task, query], int(tasks.query_y[task, query]))
     return figure
+
+
+def picture(axis: Axes, image: Tensor) -> None:
+    """One image of a character."""
+    axis.imshow(image.unflatten(0, (SIDE, SIDE)).numpy(), cmap="gray_r", vmin=0, vmax=1)
+
+
+def answered(image: Axes, bars: Axes, probabilities: Tensor, label: int) -> None:
+    """The probabilities of a query under its image, which has a frame where the answer is wrong."""
+    if int(probabilities.argmax()) != label:
+        image.set_axis_on()
+        image.set(xticks=[], yticks=[])
+        image.spines[:].set(color="tab:orange", linewidth=2)
+    names = list("abcdefghijklmnopqrst"[: len(probabilities)])
+    colours = ["tab:blue" if one == label else "lightgray" for one in range(len(names))]
+    bars.set_axis_on()
+    bars.bar(names, probabilities.numpy(), color=colours)
+    bars.set(ylim=(0, 1), yticks=[])
+    bars.tick_params(axis="x", labelsize=6, length=0, pad=1)
+    bars.spines[["top", "left", "right"]].set_visible(False)
 
 
 def main(arguments: Sequence[str]) -> None:

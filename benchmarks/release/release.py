@@ -8,6 +8,7 @@ Printed are NLL, exact NLL, gap and the floor of the head at each context size, 
 accuracies in place of a floor. Hyper-priors are measured against `HyperGPOracle` at the paper's n, Bayesian networks
 against `CollapsedBNN`, which tells its Monte Carlo error, or, with an activation, against long runs of NUTS at n =
 100. Where no truth is known there are NLL, accuracy (classes) and the share of targets in the 95 % interval (reals).
+A fine-tuned model is measured on the prior that it began with.
 A model of the hyper-prior GP of one feature has the mean KL on the contexts of ``hand_placed.py`` on its card too.
 ``--release`` saves the weights in float16 where that costs less than 0.001 nats on average, else in float32, and
 writes the numbers of the saved file into its card. Cost: a minute; four for `CollapsedBNN`, and one or two for each
@@ -42,7 +43,7 @@ from priorfit.predictor import predict
 from priorfit.priors import HyperGaussianProcess, Prior
 from priorfit.provenance import circumstances
 from priorfit.seeding import seeded
-from priorfit.training import recipe_from
+from priorfit.training.finetuning import own_prior
 from priorfit.zoo import load
 from priorfit.zoo.catalogue import FOLDER
 
@@ -164,9 +165,11 @@ def main() -> None:
     parser.add_argument("--datasets", type=int, default=None, help="default: what the reference allows")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--release", action="store_true", help="save it into the zoo, under its card's name")
+    parser.add_argument("--name", default=None, help="the name of the released model, where it is not the recipe's")
     arguments = parser.parse_args()
     model = load(arguments.model)
-    prior, trained = recipe_from(model.card.recipe).prior, model.card.trained_context
+    model.card = dataclasses.replace(model.card, name=arguments.name or model.card.name)
+    prior, trained = own_prior(model), model.card.trained_context
     assert trained is not None  # every recipe says so
     reference = reference_of(prior)
     num_datasets = arguments.datasets or reference.num_datasets

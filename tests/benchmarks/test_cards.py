@@ -11,7 +11,7 @@ from priorfit.data import Batch, Classes
 from priorfit.network import PFN
 from priorfit.predictor import predict
 from priorfit.priors import Prior
-from priorfit.training import recipe_from
+from priorfit.training.finetuning import own_prior
 from priorfit.zoo import names
 from priorfit.zoo.catalogue import FOLDER
 
@@ -25,7 +25,7 @@ DEVIATIONS = 4
 
 
 def prior_of(model: pf.Model) -> Prior:
-    return recipe_from(model.card.recipe).prior
+    return own_prior(model)
 
 
 def datasets_of(model: PFN, size: int) -> Batch:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -184,17 +185,23 @@ def own_recipe(model: Model, num_points: int | None = None) -> Recipe:
 
 
 def own_prior(model: Model) -> Prior:
-    """The prior of a model's card, or an error that says what to do where it cannot be built."""
+    """The prior that a model began with, or an error that says what to do where it cannot be built."""
     try:
-        description = model.card.recipe["prior"]
-        while description["type"] == Shown.__name__:  # it was fine-tuned before
-            description = description["original"]
-        return build(description, PRIORS)
+        return build(first_prior(model.card.recipe, model.card.training), PRIORS)
     except (KeyError, PriorfitError) as error:
         raise InputError(
             "the prior of this model is not in its file, so that it cannot be mixed in against forgetting: "
             f"{error}. Give keep=0, or a Mixture of your tasks and the prior as tasks, and keep=0."
         ) from error
+
+
+def first_prior(recipe: dict[str, Any], training: dict[str, Any]) -> dict[str, Any]:
+    """The description of the prior of a card; of a model that was fine-tuned, that of the model it started from."""
+    description = recipe["prior"]
+    if description["type"] != Shown.__name__:
+        return description
+    start = training["started_from"]
+    return first_prior(start["recipe"], start["training"])
 
 
 def fitting_data(base: Recipe, tasks: Prior) -> tuple[DataSettings, int]:
