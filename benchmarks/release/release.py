@@ -62,12 +62,14 @@ class Trial:
     remarks: dict[str, float]
 
 
-def trials(prior: Prior, reference: Reference, largest: int, num_datasets: int, seed: int) -> dict[int, Trial]:
+def trials(
+    prior: Prior, reference: Reference, trained: tuple[int, int], num_datasets: int, seed: int
+) -> dict[int, Trial]:
     """One for each context size that the model was trained for."""
     found = {}
-    for size in (size for size in reference.sizes if size <= largest):
+    for size in (size for size in reference.sizes if trained[0] <= size <= trained[1]):
         with seeded(seed, 3_000_000, size):
-            tasks = prior.sample(num_datasets, size + reference.num_queries).split(size)
+            tasks = prior.sample_split(num_datasets, size, reference.num_queries)
         with torch.no_grad():
             found[size] = Trial(tasks, *reference.answer(tasks))
     return found
@@ -173,7 +175,7 @@ def main() -> None:
     assert trained is not None  # every recipe says so
     reference = reference_of(prior)
     num_datasets = arguments.datasets or reference.num_datasets
-    some = trials(prior, reference, trained[1], num_datasets, arguments.seed)
+    some = trials(prior, reference, trained, num_datasets, arguments.seed)
     if arguments.release:
         about = {
             "num_datasets": num_datasets,

@@ -32,7 +32,7 @@ def datasets_of(model: PFN, size: int) -> Batch:
     """The datasets that the card's row for this size was measured on."""
     measured = model.card.measured
     with pf.seeded(measured["circumstances"]["seed"], 3_000_000, size):
-        return prior_of(model).sample(measured["num_datasets"], size + measured["num_queries"]).split(size)
+        return prior_of(model).sample_split(measured["num_datasets"], size, measured["num_queries"])
 
 
 def rows_of(model: PFN, largest: int) -> list[dict]:
