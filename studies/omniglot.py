@@ -16,6 +16,7 @@ core for ``--prototype-steps 3000``.
 """
 
 import argparse
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ from study import BUILD, FOLDER, Clock, Row, Rows, shown, table
 from tabular_scores import CalibrationBins, calibration_floor, log_loss
 
 NUM_BINS = 10
+SEEDED = re.compile(r"(?P<name>[^/]+)-\d+(/model)?$")
+"""The name of a model, or of the folder of its run, that ends in its seed."""
 CHUNK = 1000
 """Images of tasks that are answered at once."""
 
@@ -130,9 +133,25 @@ def tell(rows: Sequence[Row]) -> str:
         mine = [row for row in rows if row["protocol"] == protocol]
         (reference,) = [row for row in mine if row["method"] == "ridge, orientation maps"]
         columns = ("method", "accuracy", "v. ridge on maps", "log loss", "ECE", "its floor")
-        lines = [line(row, reference) for row in mine]
+        lines = [line(row, reference) for row in mine + means_over_seeds(mine)]
         told.append(f"{protocol} ({mine[0]['part']}, {len(reference['accuracy'])} tasks)\n\n{table(columns, lines)}")
     return "\n\n".join(told)
+
+
+def means_over_seeds(rows: Sequence[Row]) -> list[Row]:
+    """One row for the models that differ in their seed alone, such as ``tuned-0`` and ``tuned-1``: means of all."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        if found := SEEDED.search(row["method"]):
+            groups.setdefault(found["name"], []).append(row)
+    return [mean_row(name, group) for name, group in groups.items() if len(group) > 1]
+
+
+def mean_row(name: str, rows: Sequence[Row]) -> Row:
+    """The means over models of the scores of each task, and of the calibration of all queries."""
+    by_task = {key: np.mean([row[key] for row in rows], axis=0).tolist() for key in ("accuracy", "log_loss")}
+    of_all = {key: float(np.mean([row[key] for row in rows])) for key in ("ece", "ece_floor")}
+    return dict(rows[0]) | {"method": f"mean of {len(rows)} models {name}"} | by_task | of_all
 
 
 def line(row: Row, reference: Row) -> tuple[str, ...]:

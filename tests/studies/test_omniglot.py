@@ -123,6 +123,19 @@ def test_a_folder_without_data_is_named(tmp_path: Path, monkeypatch: pytest.Monk
         omniglot(None)
 
 
+def test_models_that_differ_in_their_seed_have_a_line_of_their_means():
+    import omniglot  # pyright: ignore[reportMissingImports]
+
+    def row(method: str, value: float) -> dict:
+        scores = {"accuracy": [value, 1.0], "log_loss": [0.0, value], "ece": value, "ece_floor": 0.0}
+        return {"method": method} | scores
+
+    rows = [row("ridge", 0.1), row("model build/tuned-0/model", 0.2), row("model build/tuned-1/model", 0.4)]
+    (mean,) = omniglot.means_over_seeds(rows)
+    assert mean["method"] == "mean of 2 models tuned"
+    assert mean["accuracy"] == pytest.approx([0.3, 1.0]) and mean["ece"] == pytest.approx(0.3)
+
+
 def test_a_model_is_fine_tuned_scored_and_shown(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
