@@ -24,7 +24,7 @@ import priorfit as pf
 from priorfit.priors.distortion import turns_and_mirrors
 from priorfit.zoo import load
 
-LEARNING_RATES = {"paper": 1e-4, "ours": 6e-4}
+LEARNING_RATES = {"paper": 1e-4, "ours": 1e-3}
 NUM_POINTS = 41
 """Contexts of up to 40 images: with 20 drawings of a character, more would hold the queries themselves."""
 MAX_SHIFT = 4
