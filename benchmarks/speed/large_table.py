@@ -3,8 +3,8 @@
     python benchmarks/speed/large_table.py [--threads 2] [--save]
 
 Two classes and ten, through `condition` and `predict`; the goal for two is 5 s and 2 GB. Each case is a process of its
-own, which answers a small table first, so that nothing is loaded or compiled while the clock runs. Memory is the largest
-resident size of that process, torch and the model included.
+own, which answers a small table first, so that nothing is loaded or compiled while the clock runs. Memory is the
+largest resident size of that process, torch and the model included.
 """
 
 import argparse
