@@ -11,6 +11,7 @@ from sphinx.util.docutils import SphinxDirective
 from priorfit.metrics import Estimate
 from priorfit.network import Model
 from priorfit.network.older_files import recipe_in
+from priorfit.training.finetuning import Shown
 from priorfit.zoo import load, names
 
 Plain = dict[str, Any]
@@ -38,9 +39,16 @@ def card_lines(name: str, model: Model) -> Iterator[str]:
     yield f"- takes: {model.problem.takes}, contexts of {trained} points; units are {model.problem.units}"
     yield f"- network: {weights:,} weights; `{in_words(recipe_in(card.recipe).get('network', {}))}`"
     yield f"- training: {training_in_words(card.training)}; targets: {card.recipe.get('data', {}).get('targets', '?')}"
-    yield f"- recipe: `recipes/{name}.toml`"
+    yield f"- {origin_in_words(name, card.recipe, card.training)}"
     yield ""
     yield from measured_lines(card.measured)
+
+
+def origin_in_words(name: str, recipe: Plain, training: Plain) -> str:
+    """The recipe of a model, or what it was fine-tuned from."""
+    if recipe["prior"]["type"] != Shown.__name__:
+        return f"recipe: `recipes/{name}.toml`"
+    return f"fine-tuned from `{training['started_from']['name']}` by `studies/omniglot_finetune.py`"
 
 
 def in_words(description: Plain) -> str:
