@@ -1,7 +1,7 @@
 """Adam, and Muon in float32 for the matrices of the blocks.
 
-Neither is a `torch.optim.Optimizer`: the first of these that a process makes imports torch's compiler, which takes two
-to three seconds and is not used here.
+Neither is a `torch.optim.Optimizer`: the first of these that a process makes imports torch's compiler, which takes half
+a second or more and is not used here.
 """
 
 from abc import ABC, abstractmethod
@@ -58,38 +58,38 @@ class Learner(Protocol):
 
 
 class Update(ABC):
-    """A rule that changes weights by their gradients, and what it remembers of each weight between steps."""
+    """A rule that changes weights by their gradients, and the running averages that it keeps of each."""
 
     def __init__(self, parameters: Iterable[nn.Parameter], lr: float) -> None:
         self.parameters, self.lr = list(parameters), lr
         self.state: dict[int, dict[str, Tensor]] = {}
-        """Named tensors of each weight that has been updated, by its place among the parameters."""
+        """Named tensors of each weight that has been updated, by its index among the parameters."""
 
     @torch.no_grad()
     def step(self) -> None:
         """Update every weight that has a gradient."""
-        self.change([place for place, weight in enumerate(self.parameters) if weight.grad is not None])
+        self.change([index for index, weight in enumerate(self.parameters) if weight.grad is not None])
 
     @abstractmethod
-    def change(self, places: list[int]) -> None:
-        """Update the weights at these places."""
+    def change(self, indices: list[int]) -> None:
+        """Update the weights of these indices."""
 
-    def gradients(self, places: list[int]) -> list[Tensor]:
-        """The gradients of the weights at these places, which have one."""
-        return [grad for place in places if (grad := self.parameters[place].grad) is not None]
+    def gradients(self, indices: list[int]) -> list[Tensor]:
+        """The gradients of the weights of these indices, all of which have one."""
+        return [grad for index in indices if (grad := self.parameters[index].grad) is not None]
 
-    def remembered(self, places: list[int], name: str) -> list[Tensor]:
-        """A running average of each gradient at these places, 0 at first."""
+    def averages(self, indices: list[int], name: str) -> list[Tensor]:
+        """A running average of each gradient of these indices, 0 at first."""
         return [
-            self.state.setdefault(place, {}).setdefault(name, torch.zeros_like(self.parameters[place]))
-            for place in places
+            self.state.setdefault(index, {}).setdefault(name, torch.zeros_like(self.parameters[index]))
+            for index in indices
         ]
 
     def load(self, state: dict[int, dict[str, Tensor]]) -> None:
         """Go on from a saved state."""
         self.state = {
-            place: {name: value.to(self.parameters[place].device, copy=True) for name, value in values.items()}
-            for place, values in state.items()
+            index: {name: value.to(self.parameters[index].device, copy=True) for name, value in values.items()}
+            for index, values in state.items()
         }
 
 
@@ -98,20 +98,20 @@ class Adam(Update):
 
     betas = (0.9, 0.98)
 
-    def change(self, places: list[int]) -> None:
+    def change(self, indices: list[int]) -> None:
         """See `Update.change`."""
-        if not places:
+        if not indices:
             return
-        for place in places:
-            device = self.parameters[place].device
-            self.state.setdefault(place, {}).setdefault("step", torch.zeros((), device=device))
-        steps = [self.state[place]["step"] for place in places]
+        for index in indices:
+            device = self.parameters[index].device
+            self.state.setdefault(index, {}).setdefault("step", torch.zeros((), device=device))
+        steps = [self.state[index]["step"] for index in indices]
         torch._foreach_add_(steps, 1)
         torch._fused_adam_(
-            [self.parameters[place] for place in places],
-            self.gradients(places),
-            self.remembered(places, "exp_avg"),
-            self.remembered(places, "exp_avg_sq"),
+            [self.parameters[index] for index in indices],
+            self.gradients(indices),
+            self.averages(indices, "exp_avg"),
+            self.averages(indices, "exp_avg_sq"),
             [],
             steps,
             lr=self.lr,
@@ -133,17 +133,17 @@ class Muon(Update):
 
     momentum = 0.95
 
-    def change(self, places: list[int]) -> None:
+    def change(self, indices: list[int]) -> None:
         """See `Update.change`."""
         by_shape: dict[torch.Size, list[int]] = {}
-        for place in places:
-            by_shape.setdefault(self.parameters[place].shape, []).append(place)
+        for index in indices:
+            by_shape.setdefault(self.parameters[index].shape, []).append(index)
         for alike in by_shape.values():
             self._change_alike(alike)
 
-    def _change_alike(self, places: list[int]) -> None:
-        parameters, gradients = [self.parameters[place] for place in places], self.gradients(places)
-        averages = self.remembered(places, "average")
+    def _change_alike(self, indices: list[int]) -> None:
+        parameters, gradients = [self.parameters[index] for index in indices], self.gradients(indices)
+        averages = self.averages(indices, "average")
         torch._foreach_lerp_(averages, gradients, 1 - self.momentum)
         nesterov = torch.stack(torch._foreach_lerp(gradients, averages, self.momentum))  # (matrices, rows, columns)
         rows, columns = nesterov.shape[1:]
@@ -200,9 +200,9 @@ class Optimisers:
     def tensors(self) -> dict[str, Tensor]:
         """The state as named tensors, for a checkpoint."""
         return {
-            f"{name}.{place}.{key}": value
+            f"{name}.{index}.{key}": value
             for name, member in self.members.items()
-            for place, state in member.state.items()
+            for index, state in member.state.items()
             for key, value in state.items()
         }
 
@@ -210,7 +210,7 @@ class Optimisers:
         """Restore a state that `tensors` returned."""
         states: dict[str, dict[int, dict[str, Tensor]]] = {name: {} for name in self.members}
         for full_name, value in tensors.items():
-            name, place, key = full_name.split(".")
-            states[name].setdefault(int(place), {})[key] = value
+            name, index, key = full_name.split(".")
+            states[name].setdefault(int(index), {})[key] = value
         for name, member in self.members.items():
             member.load(states[name])
