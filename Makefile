@@ -15,7 +15,7 @@ INSTALL := $(BIN)/python -m pip install -qq -c constraints.txt
 
 # Nothing of another environment may leak in: neither packages that hide a missing dependency, nor pip's targets.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PIP_TARGET PIP_PREFIX PIP_REQUIRE_VIRTUALENV
-# Tests start some sixty interpreters, each of which would compile the library anew without its bytecode.
+# Many tests start an interpreter, which would compile the library anew without its bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 export PYTHONNOUSERSITE := 1
 export PIP_USER := 0
