@@ -15,6 +15,8 @@ INSTALL := $(BIN)/python -m pip install -qq -c constraints.txt
 
 # Nothing of another environment may leak in: neither packages that hide a missing dependency, nor pip's targets.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PIP_TARGET PIP_PREFIX PIP_REQUIRE_VIRTUALENV
+# Many tests start an interpreter, which would compile the library anew without its bytecode.
+unexport PYTHONDONTWRITEBYTECODE
 export PYTHONNOUSERSITE := 1
 export PIP_USER := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1

@@ -1,3 +1,8 @@
+import os
+import warnings
+from contextlib import suppress
+from importlib import import_module
+
 import jaxtyping
 import pytest
 from hypothesis import settings
@@ -6,10 +11,26 @@ from hypothesis import settings
 settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("repeatable")
 
+BEFOREHAND = ("bokeh.plotting", "botorch", "catboost", "jax", "numpyro", "pyro", "sklearn.ensemble", "typer", "xgboost")
+"""Packages that a worker of the whole suite needs anyway. What a module of priorfit is the first to import, jaxtyping's
+hook would compile anew in every process: two thousand modules, four seconds."""
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    for package in BEFOREHAND:
+        with suppress(ImportError), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import_module(package)
+
 
 @pytest.fixture
 def as_users_run_it():
-    """Without the shape checks of the tests, which would speak before the library does."""
+    """Without the shape checks of the tests, which would speak before the library does, and double its time."""
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
     jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.fixture
+def few_surprises(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small check of `surprise` in `verify`, for tests of other checks: it takes most of the time of a report."""
+    monkeypatch.setattr(import_module("priorfit.verify.surprises"), "NUM_DATASETS", 4)  # verify itself is a function

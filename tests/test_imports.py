@@ -61,6 +61,22 @@ assert state() == before
 """
 
 
+SMALL_FIT = """
+import sys, torch, priorfit as pf
+network = pf.NetworkSettings(width=16, layers=1, attention_heads=2, feedforward=16)
+model = pf.fit(pf.GaussianProcess(), num_points=4, steps=1, network=network, progress=False)
+ppd = model.condition(torch.rand(3, 1), torch.rand(3)).predict(torch.rand(2, 1))
+ppd.log_prob(torch.zeros(2)), ppd.icdf(torch.tensor(0.5)), ppd.cdf(torch.zeros(2)), ppd.sample((3,))
+print([name for name in ("torch._dynamo", "sympy") if name in sys.modules])
+"""
+
+
+def test_a_fit_and_a_prediction_need_neither_the_compiler_of_torch_nor_its_algebra() -> None:
+    """Both take half a second to import, which every process would pay for nothing."""
+    done = subprocess.run([sys.executable, "-c", SMALL_FIT], check=True, capture_output=True, text=True)
+    assert done.stdout == "[]\n"
+
+
 def test_importing_leaves_the_generators_and_defaults_alone() -> None:
     subprocess.run([sys.executable, "-I", "-c", LEFT_ALONE], check=True)
 

@@ -2,6 +2,7 @@
 
     python benchmarks/release/release.py runs/gp-rbf-1d/model --release    the weights go to src/priorfit/zoo/gp-rbf-1d
     python benchmarks/release/release.py gp-rbf-1d                         measure a released model again
+    python benchmarks/release/release.py gp-rbf-1d --remeasure             ... and write the numbers into its card
 
 Printed are NLL, exact NLL, gap and the floor of the head at each context size, on datasets that no training saw
 (their own seed), with 95 % intervals over datasets; the expectation over y is taken exactly. A model of classes has
@@ -11,8 +12,9 @@ against `CollapsedBNN`, which tells its Monte Carlo error, or, with an activatio
 A fine-tuned model is measured on the prior that it began with.
 A model of the hyper-prior GP of one feature has the mean KL on the contexts of ``hand_placed.py`` on its card too.
 ``--release`` saves the weights in float16 where that costs less than 0.001 nats on average, else in float32, and
-writes the numbers of the saved file into its card. Cost: a minute; four for `CollapsedBNN`, and one or two for each
-dataset of a network with an activation.
+writes the numbers of the saved file into its card. ``--remeasure`` writes the card of a released model alone: its
+weights and all else in its folder stay as they are; numbers that this script does not measure stay as "at_release".
+Cost: a minute; four for `CollapsedBNN`, and one or two for each dataset of a network with an activation.
 """
 
 import argparse
@@ -31,6 +33,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.distributions import Distribution
 
+from benchmarks.common.cards import write_measured
 from benchmarks.common.report import show
 from benchmarks.release.hand_placed import measured_by_hand
 from benchmarks.release.release_truth import Reference, reference_of
@@ -44,7 +47,7 @@ from priorfit.priors import HyperGaussianProcess, Prior
 from priorfit.provenance import circumstances
 from priorfit.seeding import seeded
 from priorfit.training.finetuning import own_prior
-from priorfit.zoo import load
+from priorfit.zoo import load, names
 from priorfit.zoo.catalogue import FOLDER
 
 MOST_LOST = 0.001
@@ -130,23 +133,20 @@ def released(model: PFN, prior: Prior, some: dict[int, Trial], about: dict[str, 
     """The model that goes into the zoo, with its numbers on its card."""
     half = in_half_precision(model)
     rows, half_rows = (measured(each, prior, some) for each in (model, half))
-    is_half = mean_loss(half_rows) - mean_loss(rows) < MOST_LOST
-    kept, kept_rows = (half, half_rows) if is_half else (model, rows)
-    kept.card = dataclasses.replace(
-        model.card,
-        measured={
-            "command": f"python benchmarks/release/release.py {model.card.name} --datasets {about['num_datasets']}",
-            "half_precision_costs": mean_loss(half_rows) - mean_loss(rows),
-            **about,
-            **hand_placed(kept, prior),
-            "rows": [
-                {"n": size, **{name: [each.mean, each.half_width] for name, each in row.items()}, **some[size].remarks}
-                for size, row in kept_rows.items()
-            ],
-        },
-    )
-    kept.save(FOLDER / model.card.name, dtype=torch.float16 if is_half else None)
+    cost = mean_loss(half_rows) - mean_loss(rows)
+    kept, kept_rows = (half, half_rows) if cost < MOST_LOST else (model, rows)
+    on_card = {**about, "half_precision_costs": cost, **hand_placed(kept, prior), "rows": card_rows(kept_rows, some)}
+    kept.card = dataclasses.replace(model.card, measured=on_card)
+    kept.save(FOLDER / model.card.name, dtype=torch.float16 if kept is half else None)
     return load(model.card.name)
+
+
+def card_rows(rows: Rows, some: dict[int, Trial]) -> list[dict[str, Any]]:
+    """The numbers at each context size as plain data: means, each with the half-width of its interval."""
+    return [
+        {"n": size, **{name: [each.mean, each.half_width] for name, each in row.items()}, **some[size].remarks}
+        for size, row in rows.items()
+    ]
 
 
 def hand_placed(model: PFN, prior: Prior) -> dict[str, Any]:
@@ -166,9 +166,13 @@ def main() -> None:
     parser.add_argument("model", help="the folder of a model, or the name of a released one")
     parser.add_argument("--datasets", type=int, default=None, help="default: what the reference allows")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--release", action="store_true", help="save it into the zoo, under its card's name")
     parser.add_argument("--name", default=None, help="the name of the released model, where it is not the recipe's")
+    writes = parser.add_mutually_exclusive_group()
+    writes.add_argument("--release", action="store_true", help="save it into the zoo, under its card's name")
+    writes.add_argument("--remeasure", action="store_true", help="write the card of a released model again")
     arguments = parser.parse_args()
+    if arguments.remeasure and arguments.model not in names():
+        parser.error(f"--remeasure writes the card of a released model; got {arguments.model}. Did you mean --release?")
     model = load(arguments.model)
     model.card = dataclasses.replace(model.card, name=arguments.name or model.card.name)
     prior, trained = own_prior(model), model.card.trained_context
@@ -176,19 +180,22 @@ def main() -> None:
     reference = reference_of(prior)
     num_datasets = arguments.datasets or reference.num_datasets
     some = trials(prior, reference, trained, num_datasets, arguments.seed)
+    about = {
+        "command": f"python benchmarks/release/release.py {model.card.name} --datasets {num_datasets}",
+        "num_datasets": num_datasets,
+        "num_queries": reference.num_queries,
+        "reference": reference.name,
+        "circumstances": circumstances(arguments.seed),
+    }
     if arguments.release:
-        about = {
-            "num_datasets": num_datasets,
-            "num_queries": reference.num_queries,
-            "reference": reference.name,
-            "circumstances": circumstances(arguments.seed),
-        }
         model = released(model, prior, some, about)
     rows = measured(model, prior, some)
-    names = list(next(iter(rows.values())))
+    if arguments.remeasure:
+        write_measured(model.card.name, {**about, **hand_placed(model, prior), "rows": card_rows(rows, some)})
+    columns = list(next(iter(rows.values())))
     lines = [[str(size), *map(str, row.values()), remarks(some[size])] for size, row in rows.items()]
     title = f"{model.card.name}: {num_datasets} datasets, reference: {reference.name}"
-    show(title, ["n", *(name.replace("_", " ") for name in names), ""], lines)
+    show(title, ["n", *(name.replace("_", " ") for name in columns), ""], lines)
 
 
 def remarks(trial: Trial) -> str:

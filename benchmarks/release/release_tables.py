@@ -2,6 +2,7 @@
 
     python benchmarks/release/release_tables.py runs/tabular/model --data FOLDER --release
     python benchmarks/release/release_tables.py tabular --data FOLDER          measure a released model again
+    python benchmarks/release/release_tables.py tabular --data FOLDER --remeasure    ... and write its card alone
 
 On draws of the prior, which no training saw (their own seed), at each n: the NLL of classes or reals, accuracy and
 calibration error (20 bins of the confidence) of classes, the share of targets in the 95 % interval of reals; means over
@@ -25,6 +26,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.distributions import Categorical, Distribution
 
+from benchmarks.common.cards import write_measured
 from priorfit.data import Batch, Classes
 from priorfit.metrics import Estimate, interval
 from priorfit.network import Model
@@ -33,7 +35,7 @@ from priorfit.priors import Prior
 from priorfit.provenance import circumstances
 from priorfit.seeding import seeded
 from priorfit.training import recipe_from
-from priorfit.zoo import load
+from priorfit.zoo import load, names
 from priorfit.zoo.catalogue import FOLDER
 
 SIZES, BATCHES, TABLES, QUERIES, BINS = (10, 30, 100, 300), 40, 8, 16, 20
@@ -131,8 +133,12 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=None)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--release", action="store_true", help="save it into the zoo, under its card's name")
+    writes = parser.add_mutually_exclusive_group()
+    writes.add_argument("--release", action="store_true", help="save it into the zoo, under its card's name")
+    writes.add_argument("--remeasure", action="store_true", help="write the card of a released model again")
     arguments = parser.parse_args()
+    if arguments.remeasure and arguments.model not in names():
+        parser.error(f"--remeasure writes the card of a released model; got {arguments.model}. Did you mean --release?")
     torch.set_num_threads(arguments.threads)
     model, place = load(arguments.model), arguments.model
     if arguments.release:
@@ -143,6 +149,8 @@ def main() -> None:
     if arguments.release:
         model.card = dataclasses.replace(model.card, measured=found)
         model.save(place, dtype=torch.float16)
+    if arguments.remeasure:
+        write_measured(model.card.name, found)
     kind = "classes" if isinstance(model.problem.outcome, Classes) else "numbers"
     print(f"{model.card.name} ({kind}): {found['num_datasets']} tables of its prior, then real ones")
     for row in found["rows"]:

@@ -67,7 +67,7 @@ class OwnStep:
         self.trainer = Trainer(network_of(self.recipe), self.recipe, steps=1000)
         self.flops = training_flops(sizes, self.trainer.network.get_submodule("decoder").out_features)
         muon = self.trainer.optimisers.members.get("muon")
-        matrices = [] if muon is None else muon.param_groups[0]["params"]
+        matrices = [] if muon is None else muon.parameters
         self.optimiser_flops = newton_schulz_flops(matrix.shape for matrix in matrices)
 
     def take(self) -> tuple[float, float]:

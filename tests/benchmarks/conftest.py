@@ -8,7 +8,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
-def benchmarks_on_the_path(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def benchmarks_on_the_path(monkeypatch: pytest.MonkeyPatch, as_users_run_it: None) -> Iterator[None]:
     threads = torch.get_num_threads()
     monkeypatch.syspath_prepend(str(ROOT))
     yield

@@ -80,6 +80,18 @@ def test_the_operations_of_muon_are_those_that_torch_counts(training_step: Modul
     assert step.optimiser_flops == counter.get_total_flops()
 
 
+def test_the_process_of_a_checkout_trains_and_predicts() -> None:
+    from benchmarks.speed import old_and_new  # pyright: ignore[reportMissingImports]
+
+    with old_and_new.house(FOLDER.parent) as process:
+        row = old_and_new.row(process, process, "bnn-small", "predict", repetitions=2)
+        first, second = (process.measure("bnn-small", "train") for _ in range(2))
+    assert row["largest_difference"] == 0
+    assert row["new_over_old"].median > 0
+    assert min(first["seconds"], second["seconds"]) > 0
+    assert first["value"] != second["value"]
+
+
 def test_a_saved_result_says_where_it_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from benchmarks.common import report  # pyright: ignore[reportMissingImports]
     from benchmarks.common.timing import median_interval  # pyright: ignore[reportMissingImports]

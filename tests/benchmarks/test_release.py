@@ -1,8 +1,11 @@
 import dataclasses
+import json
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
+import torch
 
 import priorfit as pf
 from priorfit.data import Classes
@@ -52,6 +55,35 @@ def test_a_release_has_its_numbers_on_its_card(
     assert [row["n"] for row in measured["rows"]] == [1, 2, 5]
     assert all("gap" not in row or row["gap"][0] > 0 for row in measured["rows"])
     assert all(("gap" in row) == (reference != "none is known") for row in measured["rows"])
+
+
+def test_a_released_model_that_is_measured_again_keeps_its_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    from benchmarks.common import cards  # pyright: ignore[reportMissingImports]
+    from benchmarks.release import release  # pyright: ignore[reportMissingImports]
+
+    folder = tmp_path / "tiny"
+    trained(pf.GaussianProcess(), "tiny").save(folder, dtype=torch.float16)
+    with_card = json.loads((folder / "config.json").read_text())
+    with_card["card"]["measured"] = {"half_precision_costs": 0.5, "rows": [], "circumstances": {"commit": "first"}}
+    (folder / "config.json").write_text(json.dumps(with_card))
+    weights = (folder / "model.safetensors").read_bytes()
+    monkeypatch.setattr(release, "names", lambda: ["tiny"])
+    monkeypatch.setattr(release, "load", lambda name: pf.network.load_pfn(tmp_path / name))
+    monkeypatch.setattr(release, "write_measured", partial(cards.write_measured, zoo=tmp_path))
+    for _ in range(2):
+        monkeypatch.setattr(sys, "argv", ["release", "tiny", "--datasets=8", "--remeasure"])
+        release.main()
+    assert (folder / "model.safetensors").read_bytes() == weights
+    after = json.loads((folder / "config.json").read_text())
+    measured = after["card"].pop("measured")
+    assert [row["n"] for row in measured["rows"]] == [1, 2, 5]
+    assert measured["at_release"] == {"half_precision_costs": 0.5, "circumstances": {"commit": "first"}}
+    assert measured["circumstances"]["commit"] != "first"
+    with_card["card"].pop("measured")
+    assert after == with_card
+    monkeypatch.setattr(sys, "argv", ["release", str(folder), "--remeasure"])
+    with pytest.raises(SystemExit):
+        release.main()
 
 
 def test_a_gp_with_hyper_priors_is_measured_against_its_oracle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -193,6 +193,7 @@ def test_python_dash_m_is_the_command_line_and_debug_shows_the_trace(tmp_path: P
     assert done.stderr.splitlines()[-1].startswith("priorfit.errors.InputError: no file at nowhere.csv")
 
 
+@pytest.mark.usefixtures("few_surprises")
 @pytest.mark.parametrize(("scale", "code"), [(1.0, 0), (3.0, 1)])
 def test_verify_has_an_exit_code_for_scripts(
     scale: float, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

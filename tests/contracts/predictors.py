@@ -20,6 +20,7 @@ from priorfit.baselines import (
 )
 from priorfit.data import Classes, Datasets, Real
 from priorfit.network import (
+    ClassRegression,
     ClassSolver,
     Harmonics,
     LatentSolver,
@@ -104,6 +105,7 @@ SOLVERS = {
     "latent solver": (LatentSolver(Harmonics(3), 2, 5, 4), GP),
     "class solver of two": (ClassSolver(4, 2, 16), NETWORK),
     "class solver of three": (ClassSolver(4, 1, 0), BANDS),
+    "class regression of three": (ClassRegression(8), BANDS),
 }
 
 

@@ -1,12 +1,15 @@
 """What every predictor must do."""
 
+from itertools import product
+
 import pytest
 import torch
 from contracts.predictors import PREDICTORS, SAMPLED
 from torch.distributions import Distribution
 
 from priorfit.data import Classes
-from priorfit.network import Model
+from priorfit.network import PFN, Model, SolverSettings
+from priorfit.network.storage import NETWORK_TYPES
 from priorfit.predictor import Posterior, Predictor
 from priorfit.seeding import seeded
 
@@ -101,6 +104,13 @@ def test_arrays_and_lists_are_answered_as_tensors_are(predictor, prior, form):
     fields = batch.context_x, batch.context_y, batch.query_x
     expected = log_density(predictor, *fields, batch.query_y)
     torch.testing.assert_close(log_density(predictor, *map(form, fields), batch.query_y), expected)
+
+
+def test_every_solver_is_under_contract_with_layers_and_without():
+    solvers = {kind for kind in NETWORK_TYPES.values() if issubclass(kind, SolverSettings)}
+    networks = [network for network, _ in PREDICTORS.values() if isinstance(network, PFN)]
+    found = {(type(each.settings.solver), each.settings.layers > 0) for each in networks if each.settings.solver}
+    assert found == set(product(solvers, (True, False)))
 
 
 def test_those_said_to_be_sampled_are_under_contract():

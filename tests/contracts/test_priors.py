@@ -139,9 +139,8 @@ def test_a_prior_is_described_and_built_again(prior):
 
 @every_prior
 def test_check_prior_finds_no_fault(prior):
-    for seed in range(3):
-        report = check_prior(prior, **SMALL, seed=seed)
-        assert report.offers_expected_targets == prior.offers_expected
+    report = check_prior(prior, **SMALL, seed=0)
+    assert report.offers_expected_targets == prior.offers_expected
 
 
 @pytest.mark.slow

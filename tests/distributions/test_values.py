@@ -1,5 +1,8 @@
 """What a distribution and a metric may be asked about, and how they answer to what is no real number."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 import torch
@@ -59,7 +62,16 @@ ONE = {
     "list": [0.25],
     "float64": torch.tensor(0.25, dtype=torch.float64),
 }
-one_value = pytest.mark.parametrize("value", ONE.values(), ids=ONE.keys())
+
+
+@contextmanager
+def case(value: object) -> Iterator[None]:
+    """A failure inside says at which case of a table it was: a test for each would take longer than what it tests."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(f"at the case {value!r}")
+        raise
 
 
 def answers_alike(ask, ppd, value):
@@ -70,16 +82,18 @@ def answers_alike(ask, ppd, value):
 
 @each_of_ours
 @each_method
-@one_value
-def test_methods_take_a_number_in_any_form(ppd, ask, value):
-    answers_alike(ask, ppd, value)
+def test_methods_take_a_number_in_any_form(ppd, ask):
+    for name, value in ONE.items():
+        with case(name):
+            answers_alike(ask, ppd, value)
 
 
 @each
 @each_function
-@one_value
-def test_functions_take_a_number_in_any_form(ppd, ask, value):
-    answers_alike(ask, ppd, value)
+def test_functions_take_a_number_in_any_form(ppd, ask):
+    for name, value in ONE.items():
+        with case(name):
+            answers_alike(ask, ppd, value)
 
 
 @each_of_ours
@@ -105,11 +119,11 @@ def test_several_values_go_on_an_axis_before_the_batch(ppd, ask):
 
 @each_of_ours
 @each_question
-@pytest.mark.parametrize("shape", [(3,), (2, 3), (4, 1, 5)])
-def test_values_that_do_not_broadcast_are_refused(ppd, ask, shape):
+def test_values_that_do_not_broadcast_are_refused(ppd, ask):
     expected = r"values must broadcast with the batch shape \(4,\).*add axes at the end: shape \(.*1\)"
-    with pytest.raises(ShapeError, match=expected):
-        ask(ppd, torch.full(shape, 0.5))
+    for shape in ((3,), (2, 3), (4, 1, 5)):
+        with case(shape), pytest.raises(ShapeError, match=expected):
+            ask(ppd, torch.full(shape, 0.5))
 
 
 NO_NUMBERS = {
@@ -124,38 +138,38 @@ NO_NUMBERS = {
     "object": np.array([None, 0.5], dtype=object),
     "dict": {"level": 0.5},
 }
-no_number = pytest.mark.parametrize("value", NO_NUMBERS.values(), ids=NO_NUMBERS.keys())
 
 
 @each_of_ours
 @each_question
-@no_number
-def test_what_is_no_real_number_is_refused(ppd, ask, value, as_users_run_it):
-    with pytest.raises(InputError, match="expected (real )?numbers"):
-        ask(ppd, value)
+def test_what_is_no_real_number_is_refused(ppd, ask, as_users_run_it):
+    for name, value in NO_NUMBERS.items():
+        with case(name), pytest.raises(InputError, match="expected (real )?numbers"):
+            ask(ppd, value)
 
 
 @each_level_function
-@no_number
-def test_what_is_no_level_is_refused(ask, value, as_users_run_it):
-    with pytest.raises(InputError, match="expected (real )?numbers"):
-        ask(OURS["mixture"], value)
+def test_what_is_no_level_is_refused(ask, as_users_run_it):
+    for name, value in NO_NUMBERS.items():
+        with case(name), pytest.raises(InputError, match="expected (real )?numbers"):
+            ask(OURS["mixture"], value)
 
 
 @each
 @each_level_function
-@pytest.mark.parametrize("level", [-0.1, 1.1, float("nan"), float("inf"), 95, np.float32(2.0)])
-def test_a_level_that_is_no_probability_is_refused(ppd, ask, level):
-    with pytest.raises(InputError, match="must be (a probability|probabilities) from 0 to 1; got"):
-        ask(ppd, level)
+def test_a_level_that_is_no_probability_is_refused(ppd, ask):
+    for level in (-0.1, 1.1, float("nan"), float("inf"), 95, np.float32(2.0)):
+        with case(level), pytest.raises(InputError, match="must be (a probability|probabilities) from 0 to 1; got"):
+            ask(ppd, level)
 
 
 @each_of_ours
-@pytest.mark.parametrize("level", [-0.1, 1.1, float("nan"), float("inf"), -float("inf")])
-def test_there_is_no_quantile_at_what_is_no_probability(ppd, level):
-    assert ppd.icdf(level).isnan().all()
-    levels = torch.tensor([0.2, level, 0.4, 0.6])
-    assert torch.equal(ppd.icdf(levels).isnan(), torch.tensor([False, True, False, False]))
+def test_there_is_no_quantile_at_what_is_no_probability(ppd):
+    for level in (-0.1, 1.1, float("nan"), float("inf"), -float("inf")):
+        with case(level):
+            assert ppd.icdf(level).isnan().all()
+            levels = torch.tensor([0.2, level, 0.4, 0.6])
+            assert torch.equal(ppd.icdf(levels).isnan(), torch.tensor([False, True, False, False]))
 
 
 @each

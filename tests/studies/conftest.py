@@ -9,7 +9,7 @@ FOLDER = Path(__file__).parents[2] / "studies"
 
 
 @pytest.fixture(autouse=True)
-def studies_on_the_path(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def studies_on_the_path(monkeypatch: pytest.MonkeyPatch, as_users_run_it: None) -> Iterator[None]:
     threads = torch.get_num_threads()
     monkeypatch.syspath_prepend(str(FOLDER))
     plt.switch_backend("Agg")

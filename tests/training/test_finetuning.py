@@ -32,6 +32,7 @@ def loss_on(model: pf.Model, tables: list[tuple[torch.Tensor, torch.Tensor]]) ->
     return float(torch.stack(losses).mean())
 
 
+@pytest.mark.usefixtures("as_users_run_it")  # the next test has the shape checks
 def test_a_model_learns_the_tasks_and_the_one_given_stays_as_it_was(model: pf.PFN):
     before = {name: value.clone() for name, value in model.state_dict().items()}
     tuned = pf.finetune(model, waves(6), steps=120, learning_rate=3e-3, keep=0.0, progress=False)
@@ -49,6 +50,7 @@ def test_smaller_contexts_of_fine_tuning_do_not_hide_those_that_the_model_knew(m
     assert tuned.card.trained_context == pf.load(tmp_path / "run" / "model").card.trained_context == (0, 11)
 
 
+@pytest.mark.usefixtures("as_users_run_it")
 def test_mixing_with_the_original_prior_forgets_less(model: pf.PFN):
     with pf.seeded(5):
         task = pf.GaussianProcess().sample(200, 11).split(8)
@@ -70,6 +72,7 @@ def test_a_run_that_gains_nothing_stops_early_and_keeps_the_first_weights(model:
     assert all(torch.equal(value, model.state_dict()[name]) for name, value in tuned.state_dict().items())
 
 
+@pytest.mark.usefixtures("as_users_run_it")
 def test_a_stopped_run_goes_on_to_the_same_weights(model: pf.PFN, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     from priorfit.training import finetuning, loop
 

@@ -13,7 +13,7 @@ from tiny_recipes import TINY_TOML, tiny_recipe
 import priorfit as pf
 from priorfit.errors import PriorError, TrainingError
 from priorfit.network import load_pfn
-from priorfit.training import Budget, DataSettings, Interrupted, OptimiserSettings, RunOptions, train
+from priorfit.training import Budget, DataSettings, Interrupted, OptimiserSettings, RunOptions, read_recipe, train
 from priorfit.training.batches import draw_batch, loss_divisor
 from priorfit.training.devices import Processes
 from priorfit.training.networks import start_network
@@ -51,16 +51,13 @@ def wait_for_steps(process: subprocess.Popen, folder: Path, steps: int) -> None:
 
 def test_a_killed_run_resumes_to_the_bit(recipe_file: Path, tmp_path: Path):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
-    unbroken = subprocess.Popen(command(recipe_file, "--folder", whole), stderr=subprocess.PIPE)
-    for steps in (7, 25):
-        resume = ["--resume"] if broken.exists() else []
-        process = subprocess.Popen(command(recipe_file, "--folder", broken, *resume), stderr=subprocess.PIPE)
-        wait_for_steps(process, broken, steps)
-        process.kill()
-        assert process.wait() == -signal.SIGKILL
-        process.communicate()
+    train(read_recipe(recipe_file), RunOptions(folder=whole))
+    process = subprocess.Popen(command(recipe_file, "--folder", broken), stderr=subprocess.PIPE)
+    wait_for_steps(process, broken, 7)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    process.communicate()
     subprocess.run(command(recipe_file, "--folder", broken, "--resume"), check=True, capture_output=True)
-    assert unbroken.communicate() and unbroken.returncode == 0
     assert weights(broken) == weights(whole)
     assert [row["loss"] for row in metrics(broken)] == [row["loss"] for row in metrics(whole)]
     assert [row["step"] for row in metrics(broken)] == list(range(1, 41))
@@ -84,7 +81,7 @@ def test_two_processes_train_as_one_does(tmp_path: Path):
     file = tmp_path / "tiny.toml"
     file.write_text(TINY_TOML.format(steps=6, micro_batches=4))
     one, two = tmp_path / "one", tmp_path / "two"
-    subprocess.run(command(file, "--folder", one), check=True, capture_output=True)
+    train(read_recipe(file), RunOptions(folder=one))
     launcher = [
         sys.executable,
         "-m",

@@ -16,7 +16,7 @@ from priorfit.network import (
     SolverSettings,
 )
 from priorfit.seeding import seeded
-from priorfit.training.optimiser import Muon, Optimisers, OptimiserSettings, orthogonalised
+from priorfit.training.optimiser import Adam, Muon, Optimisers, OptimiserSettings, orthogonalised
 
 
 def test_orthogonalised_keeps_the_singular_vectors():
@@ -43,6 +43,25 @@ def test_muon_in_one_batch_equals_muon_matrix_by_matrix():
         torch.testing.assert_close(weight, single)
 
 
+def test_adam_is_that_of_torch_to_the_bit():
+    with seeded(4):
+        own = [nn.Parameter(torch.randn(3, 2)), nn.Parameter(torch.randn(5)), nn.Parameter(torch.randn(2))]
+        gradients = torch.randn(6, 13).split([6, 5, 2], dim=1)
+    theirs = [nn.Parameter(weight.detach().clone()) for weight in own]
+    one, other = Adam(own, lr=0.1), torch.optim.Adam(theirs, lr=0.1, betas=(0.9, 0.98), fused=True)
+    for step in range(6):
+        one.lr = other.param_groups[0]["lr"] = 0.1 / (1 + step)
+        for index, values in enumerate(gradients):
+            is_frozen = index == 2 and step % 2 == 0  # a weight may have no gradient in some steps
+            for weight in (own[index], theirs[index]):
+                weight.grad = None if is_frozen else values[step].reshape(weight.shape).clone()
+        one.step()
+        other.step()
+    assert all(torch.equal(weight, expected) for weight, expected in zip(own, theirs, strict=True))
+    state = other.state_dict()["state"]
+    assert all(torch.equal(value, state[place][name]) for place in state for name, value in one.state[place].items())
+
+
 class Blocks(nn.Module):
     """A network that names the matrix of its only block."""
 
@@ -59,8 +78,8 @@ class Blocks(nn.Module):
 def test_matrices_that_a_network_names_go_to_muon_and_everything_else_to_adam():
     network = Blocks()
     members = Optimisers(network, OptimiserSettings()).members
-    assert members["muon"].param_groups[0]["params"] == [network.inner.blocks[0].weight]
-    assert len(members["adam"].param_groups[0]["params"]) == 3
+    assert members["muon"].parameters == [network.inner.blocks[0].weight]
+    assert len(members["adam"].parameters) == 3
     assert list(Optimisers(network, OptimiserSettings(method="adam")).members) == ["adam"]
 
 

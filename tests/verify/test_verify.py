@@ -107,6 +107,7 @@ def test_a_fault_is_named_in_words(fault, question, words):
     assert words in check.words
 
 
+@pytest.mark.usefixtures("few_surprises")
 def test_inputs_beyond_the_trained_range_are_found():
     model = pf.train(tiny_recipe(steps=2))
     wider = pf.GaussianProcess(inputs=pf.UniformInputs(-1.0, 1.0))
@@ -123,6 +124,7 @@ def test_overconfident_classes_are_found():
     assert verdicts["PIT at n = 3"] == "bad"
 
 
+@pytest.mark.usefixtures("few_surprises")
 def test_a_model_brings_its_prior_and_its_range():
     model = pf.train(tiny_recipe(steps=2))
     report = pf.verify(model, num_datasets=50)
@@ -167,6 +169,7 @@ def test_each_line_ends_in_what_to_do():
             assert advice.split()[0] in {"Nothing", "Train", "Make", "If"}, check.words
 
 
+@pytest.mark.usefixtures("few_surprises")
 def test_a_prior_of_ones_own_is_called_by_its_name_and_has_no_exact_answer_only_once():
     @pf.prior(num_features=1, inputs=pf.UniformInputs())
     def slopes(x: torch.Tensor) -> torch.Tensor:

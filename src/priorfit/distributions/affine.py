@@ -10,6 +10,7 @@ from torch.distributions import Distribution, Normal
 
 from priorfit.distributions.bounded_riemann import BoundedRiemann
 from priorfit.distributions.normal_mixture import NormalMixture
+from priorfit.distributions.shapes import broadcast_shapes
 from priorfit.distributions.unbounded_riemann import UnboundedRiemann
 from priorfit.errors import InputError
 
@@ -33,7 +34,7 @@ def affine(distribution: Distribution, scale: Factor, shift: Factor) -> Distribu
     like = distribution.logits if isinstance(distribution, BoundedRiemann | UnboundedRiemann) else distribution.loc
     scale, shift = (torch.as_tensor(factor, dtype=like.dtype, device=like.device) for factor in (scale, shift))
     _check_factors(scale, shift)
-    shape = torch.broadcast_shapes(scale.shape, shift.shape, distribution.batch_shape)
+    shape = broadcast_shapes(scale.shape, shift.shape, distribution.batch_shape)
     if shape != distribution.batch_shape:
         distribution = distribution.expand(shape)
     return _mapped(distribution, scale, shift)

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.distributions import Distribution, constraints
 
 from priorfit.distributions.quadrature import expectation_nodes
+from priorfit.distributions.shapes import broadcast_shapes
 from priorfit.distributions.values import Values, as_levels, as_values
 from priorfit.seeding import seeded
 
@@ -71,7 +72,7 @@ class LawMixture(Distribution):
 
     def _chunks(self, values: Float[Tensor, "..."]) -> Sequence[Float[Tensor, "some datasets points"]]:
         """Values with one sample axis, in parts that fit in memory."""
-        flat = values.expand(torch.broadcast_shapes(values.shape, self.batch_shape))
+        flat = values.expand(broadcast_shapes(values.shape, self.batch_shape))
         flat = flat.reshape(-1, len(self._weights), self.batch_shape[-1])
         return flat.split(max(1, CHUNK // max(1, flat[0].numel() * self.num_components)))
 
@@ -80,7 +81,7 @@ class LawMixture(Distribution):
         return values[:, :, None].expand(shape).flatten(1, 2)
 
     def _shaped(self, value: Values, parts: list[Float[Tensor, "..."]]) -> Float[Tensor, "..."]:
-        shape = torch.broadcast_shapes(torch.as_tensor(value).shape, self.batch_shape)
+        shape = broadcast_shapes(torch.as_tensor(value).shape, self.batch_shape)
         return torch.cat(parts).reshape(shape)
 
     def log_prob(self, value: Values) -> Float[Tensor, "..."]:
@@ -106,7 +107,7 @@ class LawMixture(Distribution):
     def icdf(self, value: Values) -> Float[Tensor, "..."]:
         """See `Distribution.icdf`; by bisection, or by the quantiles of draws where the law has no cdf."""
         level = as_levels(value, self.logits, self.batch_shape).to(self.logits.dtype)
-        level = level.expand(torch.broadcast_shapes(level.shape, self.batch_shape))
+        level = level.expand(broadcast_shapes(level.shape, self.batch_shape))
         ordered = self.nodes.sort(0).values  # (nodes, *batch, points)
         try:
             self.law.cdf(self.law.sample())

@@ -6,12 +6,14 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
+from priorfit.distributions.shapes import broadcast_shapes
+
 
 def points_last(
     value: Float[Tensor, "..."], batch_shape: torch.Size
 ) -> tuple[Float[Tensor, "*batch points"], torch.Size]:
     """Broadcast values with a batch shape and put what they have beyond it last; give the broadcast shape too."""
-    shape = torch.broadcast_shapes(value.shape, batch_shape)
+    shape = broadcast_shapes(value.shape, batch_shape)
     points = shape[: len(shape) - len(batch_shape)].numel()
     return value.expand(shape).reshape(points, *batch_shape).movedim(0, -1), shape
 

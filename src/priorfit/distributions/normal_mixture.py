@@ -13,6 +13,7 @@ from torch.distributions.utils import lazy_property
 from priorfit.distributions.constraints import positive_vector, vector_without_nan
 from priorfit.distributions.normal_tails import normal_cdf
 from priorfit.distributions.quantiles import mixture_quantiles
+from priorfit.distributions.shapes import broadcast_shapes
 from priorfit.distributions.values import (
     Values,
     as_levels,
@@ -112,7 +113,7 @@ class NormalMixture(Distribution):
         and 1 give infinities, others outside (0, 1) NaN.
         """
         level = as_levels(value, self.logits, self.batch_shape)
-        level = level.expand(torch.broadcast_shapes(level.shape, self.batch_shape))
+        level = level.expand(broadcast_shapes(level.shape, self.batch_shape))
         below, above = (tail.to(self.logits.dtype) for tail in (level, 1 - level))
         with torch.no_grad():
             shape = (*level.shape, self.logits.shape[-1])

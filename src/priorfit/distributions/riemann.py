@@ -11,6 +11,7 @@ from torch.nn.functional import pad
 
 from priorfit.distributions.constraints import increasing, vector_without_nan
 from priorfit.distributions.lookup import at, bucket_of, points_first, points_last
+from priorfit.distributions.shapes import broadcast_shapes
 from priorfit.distributions.values import (
     Values,
     as_levels,
@@ -146,7 +147,7 @@ class Riemann(Distribution, ABC):
 
     def _broadcast(self, value: Float[Tensor, "..."]) -> "Riemann":
         """This distribution, expanded along batch axes of size 1 where values have more entries."""
-        shape = torch.broadcast_shapes(value.shape, self.batch_shape)
+        shape = broadcast_shapes(value.shape, self.batch_shape)
         shape = shape[len(shape) - len(self.batch_shape) :]
         return self if shape == self.batch_shape else self.expand(shape)
 

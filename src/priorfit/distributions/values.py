@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float, Num, Shaped
 from torch import Tensor
 
+from priorfit.distributions.shapes import broadcast_shapes
 from priorfit.errors import InputError, ShapeError
 
 Values = Num[Tensor, "..."] | Num[np.ndarray, "..."] | np.number | float | Sequence
@@ -97,8 +98,8 @@ def check_unmasked(array: object, name: str) -> None:
 
 def _check_shape(shape: torch.Size, batch_shape: torch.Size) -> None:
     try:
-        torch.broadcast_shapes(shape, batch_shape)
-    except RuntimeError:
+        broadcast_shapes(shape, batch_shape)
+    except ShapeError:
         ones = (1,) * len(batch_shape)
         raise ShapeError(
             f"values must broadcast with the batch shape {tuple(batch_shape)} of the distribution; got {tuple(shape)}. "
@@ -121,8 +122,8 @@ def broadcast_shape(*shapes: torch.Size) -> torch.Size:
     torch.Size([3, 2])
     """
     try:
-        return torch.broadcast_shapes(*shapes)
-    except RuntimeError:
+        return broadcast_shapes(*shapes)
+    except ShapeError:
         listed = ", ".join(str(tuple(shape)) for shape in shapes)
         raise ShapeError(f"the parameters of a distribution must broadcast; got the shapes {listed}.") from None
 

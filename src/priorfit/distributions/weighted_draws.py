@@ -7,6 +7,7 @@ from jaxtyping import Float, Num
 from torch import Tensor
 from torch.distributions import Distribution, constraints
 
+from priorfit.distributions.shapes import broadcast_shapes
 from priorfit.distributions.values import Values, as_levels, as_values
 
 
@@ -45,7 +46,7 @@ class WeightedDraws(Distribution):
     def icdf(self, value: Values) -> Float[Tensor, "..."]:
         """The smallest draw with at least this weight up to it."""
         level = as_levels(value, self.draws, self.batch_shape).double()
-        level = level.expand(torch.broadcast_shapes(level.shape, self.batch_shape))
+        level = level.expand(broadcast_shapes(level.shape, self.batch_shape))
         place = (self.probs.cumsum(-1) < level[..., None]).sum(-1, keepdim=True).clamp(max=self.draws.shape[-1] - 1)
         return self.draws.expand(*level.shape, -1).gather(-1, place)[..., 0]
 

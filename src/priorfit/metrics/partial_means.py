@@ -11,6 +11,7 @@ from torch.distributions import Distribution, Normal
 from priorfit.distributions import BoundedRiemann, NormalMixture, UnboundedRiemann, affine
 from priorfit.distributions.normal_tails import normal_cdf
 from priorfit.distributions.quadrature import expectation_nodes
+from priorfit.distributions.shapes import broadcast_shapes
 from priorfit.distributions.values import Values
 from priorfit.metrics.reals import real_values
 
@@ -98,7 +99,7 @@ def _unbounded_shortfall(ppd: UnboundedRiemann, value: Float[Tensor, "..."]) -> 
 
 
 def _broadcast_batch(*parts: Float[Tensor, "... _"]) -> list[Float[Tensor, "... _"]]:
-    shape = torch.broadcast_shapes(*(part.shape[:-1] for part in parts))
+    shape = broadcast_shapes(*(part.shape[:-1] for part in parts))
     return [part.expand(*shape, part.shape[-1]) for part in parts]
 
 

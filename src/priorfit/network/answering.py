@@ -1,4 +1,4 @@
-"""What a posterior asks of the network that it was conditioned with, whatever kind that is."""
+"""The methods that a posterior needs of the network it was conditioned with, whatever kind that is."""
 
 from typing import Any, Protocol, runtime_checkable
 

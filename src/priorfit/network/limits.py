@@ -1,4 +1,4 @@
-"""Warnings: what a model is asked about, beside what its training showed."""
+"""Warnings about contexts and queries outside of what a model was trained on."""
 
 import warnings
 from typing import TYPE_CHECKING

@@ -90,7 +90,7 @@ def neighbour_correlation(
 
 
 def extremeness(values: Float[Tensor, " datasets"]) -> Float[Tensor, " datasets"]:
-    """The rank of each value among all, plus a number below 1 that tells apart how far those of high rank lie off.
+    """The rank of each value among all, plus a number below 1 that grows with the distance of a high value.
 
     Ranks give each summary the same weight. The distance, in units of that between two upper quantiles, is what keeps
     data that lie far outside ahead of the largest of the draws in some other summary.

@@ -12,7 +12,8 @@ from torch import Tensor
 from torch.distributions import Bernoulli, Categorical, Distribution, Independent, MixtureSameFamily
 from torch.distributions.constraints import Constraint
 
-from priorfit.errors import InputError, PriorError
+from priorfit.distributions.shapes import broadcast_shapes
+from priorfit.errors import InputError, PriorError, ShapeError
 from priorfit.priors.declaration import ARGUMENTS, shown
 from priorfit.seeding import seeded
 
@@ -123,8 +124,8 @@ def _size_and_text(name: str, source: LatentSource, parents: tuple[str, ...], ea
             law = source(**{parent: values[parent] for parent in parents})
         _check_law(name, law)
         try:
-            sizes.add(torch.broadcast_shapes(law.batch_shape, (count, 1)))
-        except RuntimeError as error:
+            sizes.add(broadcast_shapes(law.batch_shape, (count, 1)))
+        except ShapeError as error:
             raise InputError(_wrong_shape(name, law)) from error
     lengths = {shape[-1] for shape in sizes}
     if len(lengths) > 1 or any(len(shape) != 2 or shape[0] not in PROBED for shape in sizes):

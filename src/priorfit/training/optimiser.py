@@ -1,13 +1,17 @@
-"""Adam, and Muon in float32 for the matrices of the blocks."""
+"""Adam, and Muon in float32 for the matrices of the blocks.
 
+Neither is a `torch.optim.Optimizer`: the first of these that a process makes imports torch's compiler, which takes half
+a second or more and is not used here.
+"""
+
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.optim import Adam, Optimizer
 
 from priorfit.errors import RecipeError
 from priorfit.fields import check_fields
@@ -53,37 +57,98 @@ class Learner(Protocol):
         ...
 
 
-class Muon(Optimizer):
+class Update(ABC):
+    """A rule that changes weights by their gradients, and the running averages that it keeps of each."""
+
+    def __init__(self, parameters: Iterable[nn.Parameter], lr: float) -> None:
+        self.parameters, self.lr = list(parameters), lr
+        self.state: dict[int, dict[str, Tensor]] = {}
+        """Named tensors of each weight that has been updated, by its index among the parameters."""
+
+    @torch.no_grad()
+    def step(self) -> None:
+        """Update every weight that has a gradient."""
+        self.change([index for index, weight in enumerate(self.parameters) if weight.grad is not None])
+
+    @abstractmethod
+    def change(self, indices: list[int]) -> None:
+        """Update the weights of these indices."""
+
+    def gradients(self, indices: list[int]) -> list[Tensor]:
+        """The gradients of the weights of these indices, all of which have one."""
+        return [grad for index in indices if (grad := self.parameters[index].grad) is not None]
+
+    def averages(self, indices: list[int], name: str) -> list[Tensor]:
+        """A running average of each gradient of these indices, 0 at first."""
+        return [
+            self.state.setdefault(index, {}).setdefault(name, torch.zeros_like(self.parameters[index]))
+            for index in indices
+        ]
+
+    def load(self, state: dict[int, dict[str, Tensor]]) -> None:
+        """Go on from a saved state."""
+        self.state = {
+            index: {name: value.to(self.parameters[index].device, copy=True) for name, value in values.items()}
+            for index, values in state.items()
+        }
+
+
+class Adam(Update):
+    """Adam by torch's fused kernel: to the bit what `torch.optim.Adam` does with ``fused=True``."""
+
+    betas = (0.9, 0.98)
+
+    def change(self, indices: list[int]) -> None:
+        """See `Update.change`."""
+        if not indices:
+            return
+        for index in indices:
+            device = self.parameters[index].device
+            self.state.setdefault(index, {}).setdefault("step", torch.zeros((), device=device))
+        steps = [self.state[index]["step"] for index in indices]
+        torch._foreach_add_(steps, 1)
+        torch._fused_adam_(
+            [self.parameters[index] for index in indices],
+            self.gradients(indices),
+            self.averages(indices, "exp_avg"),
+            self.averages(indices, "exp_avg_sq"),
+            [],
+            steps,
+            lr=self.lr,
+            beta1=self.betas[0],
+            beta2=self.betas[1],
+            weight_decay=0.0,
+            eps=1e-8,
+            amsgrad=False,
+            maximize=False,
+        )
+
+
+class Muon(Update):
     """Momentum whose update is orthogonalised: each matrix moves by a matrix of singular values near 1.
 
     Matrices of one shape are treated in one batch. float32 throughout: bfloat16, as in torch's own Muon, is
     emulated and slow on most CPUs.
     """
 
-    def __init__(self, parameters: Iterable[nn.Parameter], lr: float, momentum: float = 0.95) -> None:
-        super().__init__(parameters, {"lr": lr, "momentum": momentum})
+    momentum = 0.95
 
-    @torch.no_grad()
-    def step(self, closure: None = None) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Update every matrix that has a gradient."""
-        for group in self.param_groups:
-            by_shape: dict[torch.Size, list[nn.Parameter]] = {}
-            for parameter in group["params"]:
-                if parameter.grad is not None:
-                    by_shape.setdefault(parameter.shape, []).append(parameter)
-            for parameters in by_shape.values():
-                self._update(parameters, group["lr"], group["momentum"])
+    def change(self, indices: list[int]) -> None:
+        """See `Update.change`."""
+        by_shape: dict[torch.Size, list[int]] = {}
+        for index in indices:
+            by_shape.setdefault(self.parameters[index].shape, []).append(index)
+        for alike in by_shape.values():
+            self._change_alike(alike)
 
-    def _update(self, parameters: list[nn.Parameter], lr: float, momentum: float) -> None:
-        gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
-        averages = [
-            self.state[parameter].setdefault("average", torch.zeros_like(parameter)) for parameter in parameters
-        ]
-        torch._foreach_lerp_(averages, gradients, 1 - momentum)
-        nesterov = torch.stack(torch._foreach_lerp(gradients, averages, momentum))  # (matrices, rows, columns)
+    def _change_alike(self, indices: list[int]) -> None:
+        parameters, gradients = [self.parameters[index] for index in indices], self.gradients(indices)
+        averages = self.averages(indices, "average")
+        torch._foreach_lerp_(averages, gradients, 1 - self.momentum)
+        nesterov = torch.stack(torch._foreach_lerp(gradients, averages, self.momentum))  # (matrices, rows, columns)
         rows, columns = nesterov.shape[1:]
         updates = orthogonalised(nesterov) * max(1.0, rows / columns) ** 0.5
-        torch._foreach_add_(tuple(parameters), updates.unbind(0), alpha=-lr)
+        torch._foreach_add_(tuple(parameters), updates.unbind(0), alpha=-self.lr)
 
 
 def orthogonalised(matrices: Float[Tensor, "matrices rows columns"]) -> Float[Tensor, "matrices rows columns"]:
@@ -112,11 +177,10 @@ class Optimisers:
         matrices = [weight for weight in self.parameters if id(weight) in chosen]
         others = [weight for weight in self.parameters if id(weight) not in chosen]
         self.clip = settings.clip
-        adam = Adam(others, lr=settings.learning_rate, betas=(0.9, 0.98), fused=True)
-        self.members: dict[str, Optimizer] = {"adam": adam}
+        self.members: dict[str, Update] = {"adam": Adam(others, settings.learning_rate)}
         if matrices:
-            self.members["muon"] = Muon(matrices, lr=settings.learning_rate * settings.muon_factor)
-        self._base_rates = {name: member.param_groups[0]["lr"] for name, member in self.members.items()}
+            self.members["muon"] = Muon(matrices, settings.learning_rate * settings.muon_factor)
+        self._base_rates = {name: member.lr for name, member in self.members.items()}
 
     def step(self, factor: float) -> float | None:
         """Clip and update at ``factor`` times the learning rate; return the gradient's norm, None if not finite."""
@@ -124,29 +188,29 @@ class Optimisers:
         if not torch.isfinite(torch.tensor(norm)):
             return None
         for name, member in self.members.items():
-            member.param_groups[0]["lr"] = self._base_rates[name] * factor
+            member.lr = self._base_rates[name] * factor
             member.step()
         return norm
 
     def zero_grad(self) -> None:
         """Set the gradients to None."""
-        for member in self.members.values():
-            member.zero_grad()
+        for weight in self.parameters:
+            weight.grad = None
 
     def tensors(self) -> dict[str, Tensor]:
         """The state as named tensors, for a checkpoint."""
         return {
             f"{name}.{index}.{key}": value
             for name, member in self.members.items()
-            for index, state in member.state_dict()["state"].items()
+            for index, state in member.state.items()
             for key, value in state.items()
         }
 
     def load_tensors(self, tensors: dict[str, Tensor]) -> None:
         """Restore a state that `tensors` returned."""
-        states: dict[str, dict[int, dict[str, Any]]] = {name: {} for name in self.members}
+        states: dict[str, dict[int, dict[str, Tensor]]] = {name: {} for name in self.members}
         for full_name, value in tensors.items():
             name, index, key = full_name.split(".")
             states[name].setdefault(int(index), {})[key] = value
         for name, member in self.members.items():
-            member.load_state_dict(member.state_dict() | {"state": states[name]})
+            member.load(states[name])

@@ -36,11 +36,11 @@ class Projections(nn.Module):
         nn.init.zeros_(self.output.weight)  # a block starts as the identity
 
     def queries(self, tokens: Tokens) -> Heads:
-        """What each token asks."""
+        """The queries of the tokens, one for each attention head."""
         return split_heads(self.query(tokens), self.heads)
 
     def keys_values(self, tokens: Tokens) -> KeysValues:
-        """What each token offers."""
+        """The keys and values of the tokens, by which others attend to them."""
         return KeysValues(split_heads(self.key(tokens), self.heads), split_heads(self.value(tokens), self.heads))
 
     def join(self, attended: Heads) -> Tokens:

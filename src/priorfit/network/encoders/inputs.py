@@ -50,7 +50,7 @@ class LinearEncoder(InputEncoder):
 
 @dataclass(frozen=True)
 class NoEncoder(InputEncoder):
-    """Tokens hold nothing of their input but what a solver tells of it."""
+    """Tokens hold nothing of their input but the features of a solver's guess."""
 
     def build(self, num_features: int, width: int, input_range: InputRange | None) -> nn.Module:
         """See `InputEncoder.build`."""

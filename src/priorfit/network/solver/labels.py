@@ -14,7 +14,7 @@ FIRST_SPREAD = (1.0, 20.0)
 """Prior deviation of w . phi of the first and of the last component before training, in units of the noise."""
 
 LARGEST_TOLD = 5.0
-"""Margins and log odds are squashed to this before tokens are told them: beyond, a label is certain."""
+"""Margins and log odds are squashed to this in the features of tokens: beyond, a label is certain."""
 
 
 class ProbitRegression(FeatureSolver):

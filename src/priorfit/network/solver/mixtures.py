@@ -1,4 +1,4 @@
-"""Mixtures of Normals, one component for each regression: their moments, and the numbers that tokens are told."""
+"""Mixtures of Normals, one component for each regression: their moments, and the features of tokens."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ LEAST_LOG_WEIGHT = -20.0
 """Components with smaller weights are treated as if they had this one: e^-20 is nothing, and finite."""
 
 TOKEN_SCALE = 4.0
-"""Log weights are told to tokens divided by this, which brings them to the size of the other numbers."""
+"""Log weights are divided by this in the features, which brings them to the size of the other numbers."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Mixed:
     log_scale: Float[Tensor, "batch points"]
 
     def features(self, dtype: torch.dtype) -> Float[Tensor, "batch points numbers"]:
-        """What tokens are told: mean, log scale, log weight of each component; location, log scale of the mixture."""
+        """Features of tokens: mean, log scale, log weight of each component; location, log scale of the mixture."""
         whole = (self.location[:, None], self.log_scale[:, None])
         parts = (self.mean, self.log_scales, self.log_weights / TOKEN_SCALE, *whole)
         return torch.cat(parts, dim=1).mT.to(dtype)

@@ -1,4 +1,4 @@
-"""How tokens are told what a solver says about their points."""
+"""The first guess of a solver as a part of the tokens of points."""
 
 import torch
 from jaxtyping import Float, Num
@@ -19,5 +19,5 @@ class GuessEncoder(nn.Module):
         return nn.functional.linear(guess.features, self.linear.weight[:, :-1], self.linear.bias)
 
     def labelled(self, guess: FirstGuess, y: Num[Tensor, "batch points"]) -> Float[Tensor, "batch points width"]:
-        """Tokens of context points, each told what the other points say about it, and how far off that is."""
+        """Tokens of context points: the leave-one-out guess of each, and how far its target is from that."""
         return self.linear(torch.cat([guess.features, guess.surprise(y)[..., None]], dim=-1))

@@ -76,7 +76,7 @@ class CellBlock(nn.Module):
         return cells + self.down(normed.flatten(0, 1), *memory).unflatten(0, cells.shape[:2])
 
     def _after(self, cells: Cells, asked: int) -> Float[Tensor, "batch asked rows width"]:
-        """Attention across rows and the feed-forward layer, for the first ``asked`` columns."""
+        """Attention across rows and the feed-forward layer, for the first ``asked`` columns, which alone are read."""
         turned = self.row_norm(cells).transpose(1, 2).flatten(0, 1)  # (batch * rows, columns, width)
         looked = self.across(turned[:, :asked], *self.across.offered(turned))
         cells = cells[:, :asked] + looked.unflatten(0, (cells.shape[0], -1)).transpose(1, 2)

@@ -1,4 +1,4 @@
-"""What a cell is told: where its value lies in its column of the context, and what the labels say near it."""
+"""Features of a cell: where its value lies in its column of the context, and what the labels are near it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ NUM_SMOOTHERS = len(BANDWIDTHS) + 1
 """Labels are smoothed over near ranks with each bandwidth, and over equal values."""
 
 CELL_NUMBERS = 4 + 3 * NUM_SMOOTHERS
-"""How many numbers a cell is told."""
+"""Number of features of a cell."""
 
 LEAST_RELEVANCE = 0.02
-"""What a column counts that tells nothing, beside 1 for one that tells all."""
+"""Relevance of a column that explains nothing of the target, beside 1 for one that explains all of it."""
 
 LEAST_DEVIATION = 0.05
 """Added to the standard deviation of predictions, so that tiny ones do not look like good ones."""
@@ -100,7 +100,7 @@ class ColumnStatistics:
         return CellFeatures(values, cells.ranks, numbers(cells, smoothed, self.correlations))
 
     def relevances(self) -> Float[Tensor, "coded columns"]:
-        """How much each column tells by itself, with mean 1."""
+        """Relevance of each column: how much of the target it explains by itself, with mean 1."""
         relevance = self.correlations.amax(-1).clamp(min=0.0).square() + LEAST_RELEVANCE
         return relevance / relevance.mean(1, keepdim=True)
 
@@ -189,7 +189,7 @@ def correlations(
 def numbers(
     cells: Cells, smoothed: Smoothed, told: Float[Tensor, "coded columns smoothers"]
 ) -> Float[Tensor, "coded columns rows numbers"]:
-    """All that a cell is told: its value, rank, ties, whether it is missing; what labels say; and of its column."""
+    """All features of a cell: value, rank, ties, whether it is missing; the labels near it; and those of its column."""
     codings = len(told) // max(len(cells.values), 1)
     own = torch.stack([cells.values, cells.ranks, cells.ties, cells.missing.to(cells.values.dtype)], dim=-1)
     counts = torch.log1p(smoothed.counts) / 3

@@ -30,7 +30,7 @@ Radial and Laplace kernels have a lengthscale, the others ignore it.
 """
 
 WEIGHTED = ((1.0, 0.5), (1.0, 0.3), (0.8, 0.3), (1.0, 0.4))
-"""The same for kernels in which columns count by what they tell: linear, radial, Laplace, additive (the narrow one)."""
+"""The same for kernels weighted by the relevance of columns: linear, radial, Laplace, additive (the narrow one)."""
 
 NUM_KERNELS = len(ALIKE) + len(WEIGHTED)
 GUESS_NUMBERS = 3 * NUM_KERNELS + 1
@@ -114,13 +114,13 @@ class KernelGuesses(nn.Module):
         return SolvedGuesses(factors, weights, torch.log_softmax(evidence, dim=0), targets, context, relevances)
 
     def leave_one_out(self, solved: SolvedGuesses) -> Float[Tensor, "coded context numbers"]:
-        """What is told of each row of the context by the others."""
+        """Features of each row of the context, from the leave-one-out predictions of the regressions."""
         inverse = torch.cholesky_inverse(solved.factors)
         precision = inverse.diagonal(dim1=-2, dim2=-1)
         return told(solved.targets - solved.weights / precision, (1 / precision).sqrt(), solved.log_weights)
 
     def predict(self, rows: CellFeatures, solved: SolvedGuesses) -> Float[Tensor, "coded rows numbers"]:
-        """What is told of queries."""
+        """Features of queries, from the predictions of the regressions."""
         kernels = self.similarities(rows, solved.context, solved.relevances)
         means = (kernels @ solved.weights[..., None])[..., 0]
         explained = torch.linalg.solve_triangular(solved.factors, kernels.mT, upper=False).square().sum(-2)
@@ -136,14 +136,14 @@ def told(
     deviations: Float[Tensor, "kernels coded rows"],
     log_weights: Float[Tensor, "kernels coded"],
 ) -> Float[Tensor, "coded rows numbers"]:
-    """The numbers that the tokens of rows are told."""
+    """Predictions of the regressions as features for the tokens of rows."""
     weights = log_weights.exp()[..., None].expand_as(means)
     average = (weights * means).sum(0, keepdim=True)
     return torch.cat([means, deviations, weights, average]).permute(1, 2, 0)
 
 
 def weighted(relevances: Float[Tensor, "coded columns"]) -> Float[Tensor, "2 coded columns"]:
-    """The weights of columns, all alike and by what they tell; their mean is 1 over the number of columns."""
+    """The weights of columns, all alike and by their relevance; their mean is 1 over the number of columns."""
     return torch.stack([torch.ones_like(relevances), relevances]) / max(relevances.shape[1], 1)
 
 
@@ -161,7 +161,7 @@ def weighted_sums(
 def distances(
     rows: CellFeatures, context: CellFeatures, relevances: Float[Tensor, "coded columns"]
 ) -> tuple[Distances, Distances]:
-    """Distances in which all columns count alike, and in which they count by what they tell."""
+    """Distances in which all columns count alike, and in which they count by their relevance."""
     weights = weighted(relevances)
     codings = len(relevances) // max(len(rows.values), 1)
     here, there = (part.values.repeat_interleave(codings, 0) for part in (rows, context))

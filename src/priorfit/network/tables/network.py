@@ -151,7 +151,7 @@ class TableNetwork(Model):
         return statistics, self.guesses.condition(statistics.features, targets, relevances)
 
     def _context_cells(self, features: CellFeatures, guesses: Tensor, targets: Tensor) -> Tensor:
-        """Tokens of labelled rows; every cell is told the label of its row."""
+        """Tokens of labelled rows; the label of a row is part of every cell in it."""
         labels = torch.stack([targets, functional.softsign(targets)], dim=-1).to(self.dtype)  # (coded, context, 2)
         cells = self.cell_encoder(features.numbers.to(self.dtype)) + self.cell_targets(labels)[:, None]
         rows = self.target_encoder(labels) + self.guess_encoder(guesses.to(self.dtype))
