@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import re
 import string
 import tempfile
 from collections.abc import Mapping
@@ -71,10 +72,20 @@ def written(name: str, model: Model) -> dict[str, Any]:
 def page_of(models: list[dict[str, Any]]) -> str:
     """The page with these models."""
     template = string.Template((HERE / "page.html").read_text(encoding="utf-8"))
-    style = (HERE / "page.css").read_text(encoding="utf-8")
+    style = short_style((HERE / "page.css").read_text(encoding="utf-8"))
     script = bundled(HERE / "js", "main.js")
     data = json.dumps(models, separators=(",", ":")).replace("</", "<\\/")
     return template.substitute(policy=policy(style, script), style=style, script=script, models=data)
+
+
+def short_style(style: str) -> str:
+    """A style sheet without comments and needless spaces.
+
+    >>> short_style("/* all */ a, b > c { top: 0; left: calc(1px + 2px); }")
+    'a,b>c{top:0;left:calc(1px + 2px)}'
+    """
+    bare = re.sub(r"/\*.*?\*/", "", style, flags=re.DOTALL)
+    return re.sub(r";}", "}", re.sub(r"\s*([{};,>])\s*|(?<=:)\s+", r"\1", re.sub(r"\s+", " ", bare))).strip()
 
 
 def policy(style: str, script: str) -> str:

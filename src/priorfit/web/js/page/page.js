@@ -1,20 +1,24 @@
 // The open page: what happens when something is clicked, dragged or chosen.
 
 import {PriorfitError} from "../errors.js"
-import {contextOf, hasSurprise} from "./answer.js"
+import {hasSurprise} from "./answer.js"
 import {coloursOf} from "./colours.js"
 import {CurvesView} from "./curves_view.js"
 import {drawFunctions, example} from "./functions.js"
 import {MapView} from "./map_view.js"
-import {MOST_POINTS} from "./points.js"
+import {contextOf, MOST_POINTS} from "./points.js"
 import {Newest} from "./work.js"
 
 const FIRST_CURSOR = [0.35, 0.5] // as shares of the window
 
 export class Page {
-  /** The plots are those of the picture and of the cut; words shows text, changed hears of new points or models. */
-  constructor(plots, words, changed) {
-    Object.assign(this, {plots, words, changed})
+  /**
+   * The plots are those of the picture and of the cut; words shows text, latents is the panel of latents, changed hears
+   * of new points or models.
+   */
+  constructor(plots, words, latents, changed) {
+    Object.assign(this, {plots, words, latents, changed})
+    this.known = {}
     this.layers = {density: true, bands: true, exact: true}
     this.points = []
     this.selected = null
@@ -40,7 +44,9 @@ export class Page {
     const at = ([low, high], part) => low + part * (high - low)
     this.cursor = {x: at(subject.xRange, share), y: at(subject.yRange, other)}
     this.newLabel = 0
+    this.known = {}
     this.words.ofSubject(subject)
+    this.latents.ofSubject(subject)
     this.place(points ?? (isSame ? this.points.filter((point) => subject.isInside(point)) : []))
   }
 
@@ -53,8 +59,24 @@ export class Page {
     this.answer()
   }
 
+  /** Let a latent be known to have these numbers, or unknown again where they are null. */
+  know(name, numbers) {
+    const before = this.known
+    const {[name]: own, ...others} = before
+    this.known = numbers === null ? others : {...others, [name]: numbers}
+    try {
+      this.answer()
+    } catch (error) {
+      this.known = before
+      throw error
+    }
+    if ((own === undefined) !== (numbers === null)) {
+      this.words.announce(`${name} is ${numbers === null ? "not " : ""}known`)
+    }
+  }
+
   startFrom(name) {
-    this.place(example(this.subject, name))
+    this.place(example(this.subject, name, this.known))
     this.words.announce(`${name}, drawn from the model`)
   }
 
@@ -134,8 +156,9 @@ export class Page {
     const start = performance.now()
     this.sampler.drop()
     this.judge.drop()
-    this.posterior = this.subject.model.condition(...contextOf(this.points, this.subject.kind))
+    this.posterior = this.subject.model.condition(...contextOf(this.points, this.subject.kind), this.known)
     this.view.take(this.posterior)
+    this.latents.show(this.posterior.latents(), this.known, this.colours)
     this.times = {network: performance.now() - start}
     this.isSurprising = false
     this.error = null
@@ -148,9 +171,16 @@ export class Page {
     this.changed()
   }
 
+  get hasKnown() {
+    return Object.keys(this.known).length > 0
+  }
+
   _askReference() {
     this.oracle.drop()
     const {reference, kind} = this.subject
+    if (this.hasKnown) { // references integrate all latents out
+      return
+    }
     const context = contextOf(this.points, kind)
     if (reference?.predictor) {
       const start = performance.now()
@@ -167,10 +197,10 @@ export class Page {
 
   /** Look for points that the prior would hardly ever draw, when there is time. */
   _judge() {
-    const {points, subject: {reference}} = this
+    const {points, hasKnown, subject: {reference}} = this
     const look = function* () {
       yield
-      return hasSurprise(reference?.predictor, points)
+      return !hasKnown && hasSurprise(reference?.predictor, points)
     }
     this.judge.start(look(), () => {}, (found) => {
       this.isSurprising = found
@@ -183,6 +213,12 @@ export class Page {
     this.view.drawCut(this.plots.cut, this)
   }
 
+  /** Draw everything anew, for another size or other colours. */
+  redraw() {
+    this.draw()
+    this.latents.draw(this.colours)
+  }
+
   showLayers(layers) {
     this.layers = layers
     this.draw()
@@ -191,7 +227,7 @@ export class Page {
   drawFunctions(count) {
     this.numDraws += 1
     const finish = () => this._say()
-    const draws = drawFunctions(this.subject, this.points, count, this.numDraws)
+    const draws = drawFunctions(this.subject, this, count, this.numDraws)
     const guarded = function* (page) {
       try {
         yield* draws
@@ -230,6 +266,7 @@ export class Page {
       ? ["This prior would hardly ever draw such points: the network has seen nothing like them."] : []
     const overflow = this.view.isFinite
       ? [] : ["The network's answer is not a number: the values of some points are so large that it overflows."]
+    this.words.ofReference(subject.reference, this.hasKnown)
     this.words.ofRemarks([this.error, this.excess, ...overflow, ...this.posterior.remarks(), ...surprise].filter(Boolean))
   }
 }

@@ -5,6 +5,7 @@ import {referenceOf} from "../exact/dispatch.js"
 import {inputLimits} from "../network/limits.js"
 import {takes} from "../network/problem.js"
 import {Matrix} from "../numbers/matrix.js"
+import {contextOf} from "./points.js"
 
 const NUM_QUERIES = 101
 const UNKNOWN_RANGE = [-3, 3] // shown for a model whose inputs have no bounds
@@ -41,6 +42,12 @@ export class Subject {
     this._grids = new Map()
   }
 
+  /** What the network says of each latent without any points: its prior, as far as the network has learned it. */
+  get latentPriors() {
+    this._latentPriors ??= this.model.condition(...contextOf([], this.kind)).latents()
+    return this._latentPriors
+  }
+
   /** The middles of the cells of a square map, row by row from below. */
   grid(size) {
     if (!this._grids.has(size)) {
@@ -69,6 +76,9 @@ export class Subject {
     const {type, ...fields} = this.model.card.prior ?? {}
     if (!type) {
       return "a prior that its card does not tell"
+    }
+    if (fields.latents) { // a prior that was written as a function
+      return [fields.name || type, fields.latents.map(({name, text}) => `${name} ~ ${text}`).join(", ")].join(": ")
     }
     const hidden = new Set(["num_features", "jitter", "source"])
     const words = Object.entries(fields)
