@@ -9,7 +9,7 @@ from jaxtyping import TypeCheckError
 from priorfit.data import Datasets
 
 OPTIONAL = (
-    *("beartype", "bokeh", "botorch", "catboost", "gpytorch", "hypothesis", "jax", "matplotlib", "numpyro", "pandas"),
+    *("beartype", "botorch", "catboost", "gpytorch", "hypothesis", "jax", "matplotlib", "numpyro", "pandas"),
     *("pyro", "pytest", "scipy", "sklearn", "xgboost"),
 )
 

@@ -42,7 +42,9 @@ def latents() -> PFN:
     """A model with latents, fitted for a few steps, and then scrambled, so that no weight stays where it began."""
     network = pf.NetworkSettings(width=16, layers=2, attention_heads=2, feedforward=16)
     recipe = tiny_recipe(steps=4, prior=waves, network=network, num_points=20, name="waves")
-    return scrambled(cast(PFN, pf.train(recipe)))
+    model = scrambled(cast(PFN, pf.train(recipe)))
+    model.prior = waves
+    return model
 
 
 @pytest.fixture(scope="session")

@@ -27,7 +27,7 @@ GLOBALS = frozenset(
         """
     Array ArrayBuffer BigInt Boolean DataView Error Float64Array ImageData Infinity Int32Array JSON Map Math NaN
     Number Object Promise ResizeObserver Set String TextDecoder URLSearchParams Uint8Array WeakMap
-    addEventListener atob clearTimeout devicePixelRatio document getComputedStyle globalThis history isFinite
+    addEventListener atob clearTimeout devicePixelRatio document fetch getComputedStyle globalThis history isFinite
     location matchMedia navigator parseInt performance setTimeout
     """,
     )
@@ -58,7 +58,7 @@ BROWSERS = frozenset(
 )
 """Members that are not ours: one that is missing here would be given a short name, and the tests would see it."""
 
-TESTED = frozenset({"isBusy", "isUntrained", "logProb", "xRange", "yRange"})
+TESTED = frozenset({"isBusy", "isUntrained", "logProb", "pointTo", "startFrom", "xRange", "yRange"})
 """Members of the page that the tests in a browser, and the curious, ask for by name."""
 
 NO_BREAK_AFTER = frozenset("{([,;=+-*/<>&|?:") | {"=>", "&&", "||", "??", "===", "!=="}

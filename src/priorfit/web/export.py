@@ -25,6 +25,9 @@ WEIGHTS = "model.safetensors"
 MARK = 'content="default-src'
 """What every page of ours has: another file of its name is never overwritten."""
 
+CONNECTIONS = {"static.js": "", "served.js": "connect-src 'self'; "}
+"""For each module that a page may begin with, whom its policy lets it ask: nobody, or its own server."""
+
 KEPT_OF_THE_CARD = ("name", "prior", "trained_context")
 """What the page shows of a model's card; the rest would only make it larger."""
 
@@ -69,13 +72,15 @@ def written(name: str, model: Model) -> dict[str, Any]:
     return {"name": name, "config": config, "weights": base64.b64encode(weights).decode("ascii")}
 
 
-def page_of(models: list[dict[str, Any]]) -> str:
-    """The page with these models."""
+def page_of(models: list[dict[str, Any]], start: str = "static.js") -> str:
+    """The page with these models; ``start`` is the module that it begins with, which asks its own server or nobody."""
     template = string.Template((HERE / "page.html").read_text(encoding="utf-8"))
     style = short_style((HERE / "page.css").read_text(encoding="utf-8"))
-    script = bundled(HERE / "js", "main.js")
+    script = bundled(HERE / "js", start)
     data = json.dumps(models, separators=(",", ":")).replace("</", "<\\/")
-    return template.substitute(policy=policy(style, script), style=style, script=script, models=data)
+    return template.substitute(
+        policy=policy(style, script, CONNECTIONS[start]), style=style, script=script, models=data
+    )
 
 
 def short_style(style: str) -> str:
@@ -88,10 +93,10 @@ def short_style(style: str) -> str:
     return re.sub(r";}", "}", re.sub(r"\s*([{};,>])\s*|(?<=:)\s+", r"\1", re.sub(r"\s+", " ", bare))).strip()
 
 
-def policy(style: str, script: str) -> str:
+def policy(style: str, script: str, connections: str) -> str:
     """The content security policy: nothing may be loaded, from anywhere; one script and one style, by their hashes."""
     return (
-        f"default-src 'none'; script-src 'sha256-{digest(script)}'; style-src 'sha256-{digest(style)}'; "
+        f"default-src 'none'; script-src 'sha256-{digest(script)}'; style-src 'sha256-{digest(style)}'; {connections}"
         "base-uri 'none'; form-action 'none'"
     )
 

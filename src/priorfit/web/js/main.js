@@ -29,8 +29,8 @@ class Models {
 
   subject(name) {
     if (!this.built.has(name)) {
-      const {config, weights} = this.written.get(name)
-      this.built.set(name, new Subject(name, loadModel(config, fromBase64(weights))))
+      const {config, weights, asked} = this.written.get(name)
+      this.built.set(name, new Subject(name, loadModel(config, fromBase64(weights)), asked))
     }
     return this.built.get(name)
   }
@@ -46,7 +46,10 @@ class Models {
   }
 }
 
-export function start(written) {
+/** Open the page; python is whom it asks for what the page cannot know. */
+export function start(python) {
+  const written = JSON.parse(at("models").textContent)
+
   const models = new Models(written)
   const words = new Words()
   let timer = 0
@@ -64,7 +67,7 @@ export function start(written) {
   }
   const picture = new Plot(at("picture"))
   const latents = new LatentPanel(at("latents"), at("latent-list"), (name, numbers) => page.know(name, numbers))
-  const page = new Page({picture, cut: new Plot(at("cut"), {left: 8, right: 8})}, words, latents, changed)
+  const page = new Page({picture, cut: new Plot(at("cut"), {left: 8, right: 8})}, {words, latents, python}, changed)
 
   const show = (subject, points) => {
     page.show(subject, points)
@@ -144,5 +147,3 @@ export function start(written) {
   new ResizeObserver(() => page.redraw()).observe(at("pictures"))
   globalThis.priorfit = {page, models} // for the tests, and for the curious
 }
-
-start(JSON.parse(at("models").textContent))

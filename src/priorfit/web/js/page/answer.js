@@ -44,9 +44,9 @@ export function heatOf(ppd, yRange) {
   return columns.map((column) => column.map((value) => shade(Math.min(value / top, 1))))
 }
 
-/** The density of y at one x. */
+/** The density of y at one x; null where only Python could say it and has not yet. */
 export function cutAt(posterior, x, yRange) {
-  return cellDensity(posterior.predict(Matrix.column([x])), 0, yRange, NUM_SLICE_VALUES)
+  return posterior.densityAt ? posterior.densityAt(x) : cellDensity(posterior.predict(Matrix.column([x])), 0, yRange, NUM_SLICE_VALUES)
 }
 
 const SURPRISE = 1e-4

@@ -13,11 +13,12 @@ const FIRST_CURSOR = [0.35, 0.5] // as shares of the window
 
 export class Page {
   /**
-   * The plots are those of the picture and of the cut; words shows text, latents is the panel of latents, changed hears
-   * of new points or models.
+   * The plots are those of the picture and of the cut; words shows text, latents is the panel of latents, python is whom
+   * the page asks for what it cannot know; changed hears of new points or models.
    */
-  constructor(plots, words, latents, changed) {
-    Object.assign(this, {plots, words, latents, changed})
+  constructor(plots, {words, latents, python}, changed) {
+    Object.assign(this, {plots, words, latents, python, changed})
+    this.surprise = ""
     this.known = {}
     this.layers = {density: true, bands: true, exact: true}
     this.points = []
@@ -134,6 +135,9 @@ export class Page {
   pointTo({x, y}, by = null) {
     this.cursor = {x, y}
     this.draw()
+    if (this.subject.reference?.isTold) {
+      this._askPython()
+    }
     if (by) {
       this.words.announce(this._where({x, y}))
     }
@@ -162,7 +166,9 @@ export class Page {
     this.times = {network: performance.now() - start}
     this.isSurprising = false
     this.error = null
+    this.surprise = ""
     this._askReference()
+    this._askPython()
     this.draw()
     this.times.all = performance.now() - start
     this._say()
@@ -193,6 +199,26 @@ export class Page {
         this._say()
       })
     }
+  }
+
+  _askPython() {
+    const {points, known, cursor, subject: {name, asked, queries, yRange}} = this
+    if (!asked) {
+      return
+    }
+    const column = (field) => points.map((point) => point[field])
+    const question = {
+      model: name, known, x: column("x"), y: column("y"), queries: [...queries.data], values: yRange, cursor: [cursor.x],
+    }
+    this.python.ask(question, ({surprise, reference, error}) => {
+      this.surprise = surprise
+      this.error ??= error
+      if (reference) {
+        this.view.takeReference(reference)
+        this.draw()
+      }
+      this._say()
+    })
   }
 
   /** Look for points that the prior would hardly ever draw, when there is time. */
@@ -259,14 +285,15 @@ export class Page {
       `network: ${ms(times.network)}`,
       ...(times.reference === undefined ? [] : [`${subject.reference.name}: ${ms(times.reference)}`]),
       `all curves: ${ms(times.all)}`,
-      ...(this.oracle.isBusy ? ["the oracle is at work ..."] : []),
+      ...(this.surprise ? [this.surprise] : []),
+      ...(this.oracle.isBusy || this.python.isBusy && subject.reference?.isTold ? ["the oracle is at work ..."] : []),
       ...(this.sampler.isBusy ? ["drawing functions ..."] : []),
     ])
     const surprise = this.isSurprising
       ? ["This prior would hardly ever draw such points: the network has seen nothing like them."] : []
     const overflow = this.view.isFinite
       ? [] : ["The network's answer is not a number: the values of some points are so large that it overflows."]
-    this.words.ofReference(subject.reference, this.hasKnown)
+    this.words.ofReference(subject.reference, this.hasKnown && !subject.reference?.isTold)
     this.words.ofRemarks([this.error, this.excess, ...overflow, ...this.posterior.remarks(), ...surprise].filter(Boolean))
   }
 }

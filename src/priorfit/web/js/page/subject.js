@@ -27,8 +27,10 @@ export function kindOf(name, problem) {
 }
 
 export class Subject {
-  constructor(name, model) {
+  /** Asked says what Python can be asked about the model: null or undefined where nobody is there to be asked. */
+  constructor(name, model, asked = null) {
     this.name = name
+    this.asked = asked
     this.model = model
     this.problem = model.problem
     this.kind = kindOf(name, model.problem)
@@ -37,7 +39,8 @@ export class Subject {
     const room = this.problem.input_range ? MARGIN * (high - low) : 0
     this.xRange = [low - room, high + room]
     this.yRange = this.kind === "map" ? this.xRange : valuesOf(model, [low, high])
-    this.reference = this.kind === "curves" ? referenceOf(model.card.prior) : null
+    const told = asked?.reference ? {name: asked.reference, isTold: true} : null
+    this.reference = this.kind === "curves" ? referenceOf(model.card.prior) ?? told : null
     this.queries = Matrix.column(middles(this.xRange, NUM_QUERIES))
     this._grids = new Map()
   }
