@@ -72,7 +72,7 @@ class PythonAnswers:
     """Answers for some models, one question at a time: samplers seed the global generators."""
 
     def __init__(self, models: Mapping[str, Model]) -> None:
-        self._models = {name: model for name, model in models.items() if is_asked(model)}
+        self._models = {name: model for name, model in models.items() if isinstance(model, PFN) and is_asked(model)}
         self._oracles = {name: oracle for name, model in models.items() if (oracle := oracle_of(model)) is not None}
         self._lock = threading.Lock()
         self._truth: tuple[tuple[object, ...], OraclePosterior] | None = None
@@ -125,7 +125,7 @@ def cell_density(ppd: Distribution, values: Sequence[float]) -> list[float]:
 
 def is_asked(model: Model) -> bool:
     """Whether the page asks Python about a model: it has one feature and real targets."""
-    return isinstance(model, PFN) and isinstance(model.problem.outcome, Real)
+    return isinstance(model.problem.outcome, Real)
 
 
 def oracle_of(model: Model) -> ProgramOracle | None:

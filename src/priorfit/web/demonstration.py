@@ -31,8 +31,8 @@ def folder_name(folder: Path) -> str:
     >>> folder_name(Path("runs/waves/model")), folder_name(Path("waves"))
     ('waves', 'waves')
     """
-    parts = folder.absolute().parts
-    return parts[-2] if parts[-1] == "model" and len(parts) > 2 else parts[-1]
+    whole = folder.absolute()
+    return whole.parent.name if whole.name == "model" and whole.parent.name else whole.name
 
 
 def is_shown(name: str, model: Model) -> bool:

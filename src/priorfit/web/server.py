@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import cast
 
 import torch
 
@@ -57,7 +58,6 @@ class PageServer(ThreadingHTTPServer):
 class PageHandler(BaseHTTPRequestHandler):
     """One request to a `PageServer`."""
 
-    server: PageServer
     server_version = "priorfit"
     sys_version = ""
     timeout = 60
@@ -66,16 +66,20 @@ class PageHandler(BaseHTTPRequestHandler):
         """Read the request, and refuse one under a foreign name or of a foreign page, whatever it asks for."""
         if not super().parse_request():
             return False
-        if self.server.hosts.refuses(self.headers.get("Host", ""), self.headers.get("Origin")):
+        if self._page_server.hosts.refuses(self.headers.get("Host", ""), self.headers.get("Origin")):
             self._send(HTTPStatus.FORBIDDEN, REFUSAL.encode(), "text/plain; charset=utf-8")
             return False
         return True
+
+    @property
+    def _page_server(self) -> PageServer:
+        return cast(PageServer, self.server)
 
     def do_GET(self) -> None:  # the name that http.server looks for
         """Send the page."""
         path = self.path.partition("?")[0]
         if path in ("/", "/index.html"):
-            self._send(HTTPStatus.OK, self.server.page, "text/html; charset=utf-8")
+            self._send(HTTPStatus.OK, self._page_server.page, "text/html; charset=utf-8")
         elif path == "/favicon.ico":
             self._send(HTTPStatus.NO_CONTENT, b"", "image/x-icon")
         else:
@@ -90,7 +94,7 @@ class PageHandler(BaseHTTPRequestHandler):
             self._send(HTTPStatus.BAD_REQUEST, b"Questions go to /answer.\n", "text/plain; charset=utf-8")
             return
         try:
-            said = self.server.answers.answer(self.rfile.read(int(length)))
+            said = self._page_server.answers.answer(self.rfile.read(int(length)))
         except PriorfitError as error:
             self._send(HTTPStatus.BAD_REQUEST, f"{error}\n".encode(), "text/plain; charset=utf-8")
             return
