@@ -1,4 +1,4 @@
-"""Headless Chromium with one page open, for the tests of both pages."""
+"""Headless Chromium with one page open, for the tests of the pages."""
 
 import shutil
 import time

@@ -29,5 +29,5 @@ def test_other_errors_pass_unchanged() -> None:
 
 
 def test_a_missing_package_names_itself_and_its_extra() -> None:
-    with pytest.raises(MissingExtraError, match=r"'nowhere'.*pip install 'priorfit\[demo\]'"), needs_extra("demo"):
+    with pytest.raises(MissingExtraError, match=r"'nowhere'.*pip install 'priorfit\[plots\]'"), needs_extra("plots"):
         raise ModuleNotFoundError(name="nowhere")

@@ -9,8 +9,8 @@ from jaxtyping import TypeCheckError
 from priorfit.data import Datasets
 
 OPTIONAL = (
-    *("beartype", "bokeh", "botorch", "catboost", "gpytorch", "hypothesis", "jax", "matplotlib", "numpyro", "pandas"),
-    *("pyro", "pytest", "scipy", "sklearn", "xgboost"),
+    *("beartype", "botorch", "catboost", "gpytorch", "hypothesis", "jax", "matplotlib", "numpyro", "onnx"),
+    *("onnxruntime", "pandas", "pyro", "pytest", "scipy", "sklearn", "xgboost"),
 )
 
 # The time of what torch alone already loads is not ours. `jaxtyping`, `rich` and the like are.

@@ -22,7 +22,7 @@ from priorfit.cli.main import run
 try:
     run()
 finally:
-    sys.stderr.write(" ".join(name for name in ("torch", "pandas", "matplotlib", "bokeh") if name in sys.modules))
+    sys.stderr.write(" ".join(name for name in ("torch", "pandas", "matplotlib") if name in sys.modules))
 """
 
 RECIPE = """

@@ -1,68 +1,61 @@
-"""The page of the demo: points, examples and requests that no page of ours would send."""
+"""The server of the demo: questions and requests that no page of ours would send."""
 
+import json
 from functools import cache
+from typing import Any
 
-import numpy as np
 import pytest
-from hostile.cases import RIGHT, WARNED, Case, X, Y, check, waves
+from hostile.cases import RIGHT, Case, check, waves
 
-import priorfit as pf
-from priorfit.demo.functions import draw_functions, example
-from priorfit.demo.hosts import Hosts
-from priorfit.demo.server import free_port
-from priorfit.demo.state import Points, answer, cross_section, remarks
-from priorfit.demo.subject import Subject, subject_of, subjects
+from priorfit.web.answers import PythonAnswers
+from priorfit.web.demonstration import shown_models
+from priorfit.web.hosts import Hosts
+from priorfit.web.server import PageServer
 
-INPUT, SHAPE, UNKNOWN = "`InputError`", "`ShapeError`", "`UnknownModelError`"
+INPUT, UNKNOWN = "`InputError`", "`UnknownModelError`"
 HOSTS = Hosts.of("127.0.0.1", 5006)
+QUESTION: dict[str, Any] = {
+    "model": "gp-rbf-1d",
+    "known": {},
+    "x": [0.5],
+    "y": [0.1],
+    "queries": [0.5],
+    "values": [-1.0, 1.0],
+    "cursor": [0.5],
+}
 
 
 @cache
-def subject() -> Subject:
-    return subject_of("gp-rbf-1d", waves())
+def answers() -> PythonAnswers:
+    return PythonAnswers({"gp-rbf-1d": waves()})
 
 
-def shown(x: object, y: object) -> object:
-    return answer(subject(), Points.of(x, y)).ppd
+def said(**changes: object) -> float:
+    return float(len(answers().answer(json.dumps({**QUESTION, **changes}).encode())["surprise"]))
 
 
-def section(x: object) -> object:
-    return cross_section(subject(), answer(subject(), Points.of(X[:, 0], Y)), x).density
+def listening(host: str, port: int) -> object:
+    return PageServer("", answers(), host, port)
 
 
 ASKED = {
-    ("type", "text as points"): (lambda: shown(["a"], [0.1]), INPUT, None),
-    ("type", "None as points"): (lambda: shown([None], [0.1]), INPUT, None),
-    ("type", "no list of points"): (lambda: shown(0.5, 0.1), INPUT, None),
-    ("NaN", "NaN as x"): (lambda: shown([np.nan], [0.1]), INPUT, None),
-    ("NaN", "infinity as y"): (lambda: shown([0.5], [np.inf]), INPUT, None),
-    ("range", "y of 1e300"): (lambda: shown([0.5], [1e300]), INPUT, None),
-    ("range", "x outside of the window"): (lambda: shown([7.0], [0.1]), WARNED, None),
-    ("shape", "more x than y"): (lambda: shown([0.1, 0.2], [0.1]), SHAPE, None),
-    ("size", "no points"): (
-        lambda: shown([], []),
-        RIGHT,
-        lambda: waves().condition(X[:0], Y[:0]).predict(subject().query_x),
-    ),
-    ("size", "3,000 points"): (
-        lambda: float(len(remarks(subject(), Points.of([0.5] * 3000, [0.1] * 3000)))),
-        RIGHT,
-        lambda: 2.0,
-    ),
-    ("size", "a function after too many points"): (
-        lambda: list(draw_functions(subject(), Points.of([0.5] * 200, [0.1] * 200), 1)),
-        INPUT,
-        None,
-    ),
-    ("type", "an example that is none"): (lambda: example(subject(), "a face"), INPUT, None),
-    ("NaN", "a cut at NaN"): (lambda: section(np.nan), INPUT, None),
-    ("range", "a cut outside of the window"): (lambda: section(9.0), WARNED, None),
-    ("type", "a model that is none"): (lambda: subjects("gp"), UNKNOWN, None),
-    ("shape", "a model of five columns"): (lambda: subjects("gp-rbf-5d"), INPUT, None),
-    ("type", "a model over classes"): (lambda: subject_of("bnn", pf.load("bnn-small")), INPUT, None),
-    ("range", "a port that is none"): (lambda: free_port("127.0.0.1", 10**6), INPUT, None),
-    ("range", "a negative port"): (lambda: free_port("127.0.0.1", -1), INPUT, None),
-    ("type", "a host that is none"): (lambda: free_port("no.such.host.invalid", 0), INPUT, None),
+    ("type", "text as points"): (lambda: said(x=["a"]), INPUT, None),
+    ("type", "None as points"): (lambda: said(x=[None]), INPUT, None),
+    ("type", "no list of points"): (lambda: said(x=0.5), INPUT, None),
+    ("type", "no JSON"): (lambda: answers().answer(b"\xff{"), INPUT, None),
+    ("type", "a list in place of a question"): (lambda: answers().answer(b"[]"), INPUT, None),
+    ("type", "a model that is none in a question"): (lambda: said(model="gp"), INPUT, None),
+    ("NaN", "NaN as x"): (lambda: said(x=[float("nan")]), INPUT, None),
+    ("NaN", "infinity as y"): (lambda: said(y=[float("inf")]), INPUT, None),
+    ("range", "y of 1e300"): (lambda: said(y=[1e300]), INPUT, None),
+    ("shape", "more x than y"): (lambda: said(x=[0.1, 0.2]), INPUT, None),
+    ("size", "no points"): (lambda: said(x=[], y=[]), RIGHT, lambda: 0.0),
+    ("size", "3,000 points"): (lambda: said(x=[0.5] * 3000, y=[0.1] * 3000), INPUT, None),
+    ("type", "a model that is none"): (lambda: shown_models("gp"), UNKNOWN, None),
+    ("shape", "a model of five columns"): (lambda: shown_models("gp-rbf-5d"), INPUT, None),
+    ("range", "a port that is none"): (lambda: listening("127.0.0.1", 10**6), INPUT, None),
+    ("range", "a negative port"): (lambda: listening("127.0.0.1", -1), INPUT, None),
+    ("type", "a host that is none"): (lambda: listening("no.such.host.invalid", 0), INPUT, None),
 }
 
 REQUESTS = {

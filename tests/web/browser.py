@@ -43,6 +43,13 @@ class Browser(Chromium):
             self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
             self.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
+    def settle(self) -> None:
+        """Wait for the oracle and the finest map; where functions can be drawn, draw five."""
+        if not self.run("return document.getElementById('drawing').hidden"):
+            self.push("draw")
+        self.wait_for(lambda: self.run("return !page.oracle.isBusy && !page.sampler.isBusy"))
+        self.wait_for(lambda: self.run("return page.subject.kind !== 'map' || page.view.size === 64"))
+
     def run(self, script: str, *arguments: object) -> Any:
         """The value of a script; ``page`` is the open page."""
         return self.driver.execute_script("const page = globalThis.priorfit?.page;" + script, *arguments)

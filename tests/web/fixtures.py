@@ -13,6 +13,10 @@ from torch import Tensor, nn
 from priorfit.data import Classes
 from priorfit.errors import OutsideTrainingWarning
 from priorfit.network import PFN, Problem, load_pfn
+from priorfit.network.posterior import PFNPosterior
+
+Known = dict[str, list[float]]
+"""The numbers of known latents, by name."""
 
 SIZES = (0, 1, 7, 40)
 LEVELS = (0.02, 0.2, 0.4, 0.6, 0.9, 0.99)
@@ -25,14 +29,22 @@ def write_fixture(folder: Path, sizes: Sequence[int] = SIZES) -> Path:
     config = json.loads((folder / "config.json").read_text())
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore", OutsideTrainingWarning)
-        cases = [case(model, size) for size in sizes]
+        cases = [case(model, size, known) for size in sizes for known in known_sets(model.problem)]
     fixture = {"sha256": config["files"]["model.safetensors"]["sha256"], "cases": cases}
     place = folder.with_suffix(".json")
     place.write_text(json.dumps(fixture))
     return place
 
 
-def case(model: PFN, size: int) -> dict[str, Any]:
+def known_sets(problem: Problem) -> list[Known]:
+    """Sets of latents that are known: none, the first half, and each second one."""
+    middles = {space.name: space.decoded(torch.full((space.size,), 0.4)).double().tolist() for space in problem.latents}
+    names = list(middles)
+    chosen = [[], names[: (len(names) + 1) // 2], names[1::2]] if names else [[]]
+    return [{name: middles[name] for name in some} for some in chosen]
+
+
+def case(model: PFN, size: int, known: Known) -> dict[str, Any]:
     """One context and its queries."""
     generator = torch.Generator().manual_seed(size)
     x, query_x = (inputs(model.problem, count, generator) for count in (size, len(LEVELS)))
@@ -43,17 +55,47 @@ def case(model: PFN, size: int) -> dict[str, Any]:
     else:
         noise = 0.05 * torch.randn(size, generator=generator, dtype=torch.float64)
         y, query_y = torch.sin(7 * x.sum(1)) + noise, None
-    ppd, moments = model.condition(x, y).predict(query_x), {}
+    posterior = model.condition(x, y, **values_of(model.problem, known))
+    ppd, moments = posterior.predict(query_x), {}
     if query_y is None:
         query_y = ppd.icdf(torch.tensor(LEVELS, dtype=torch.float64))
         moments = {"cdf": list(LEVELS), "mean": ppd.mean.tolist(), "stddev": ppd.stddev.tolist()}
     return {
         "moments": moments,
+        "known": known,
+        "latents": latent_densities(posterior, model.problem, known),
         **{name: value.tolist() for name, value in {"x": x, "y": y, "query_x": query_x, "query_y": query_y}.items()},
         "columns": x.shape[1],
         "log_prob": ppd.log_prob(query_y).tolist(),
-        "layers": layers(model, x, y, query_x),
+        "layers": {} if known else layers(model, x, y, query_x),
     }
+
+
+def values_of(problem: Problem, known: Known) -> dict[str, Any]:
+    """Known latents as `PFN.condition` takes them."""
+    sizes = {space.name: space.size for space in problem.latents}
+    return {
+        name: torch.tensor(value if sizes[name] > 1 else value[0], dtype=torch.float64) for name, value in known.items()
+    }
+
+
+def latent_densities(posterior: PFNPosterior, problem: Problem, known: Known) -> list[dict[str, Any]]:
+    """The log density of each number of each unknown latent, at some values of its support."""
+    found = []
+    for space in problem.latents:
+        law = None if space.name in known else posterior.latents[space.name]
+        for index in range(space.size if law is not None else 0):
+            if space.kind == "classes":
+                values = torch.arange(space.count, dtype=torch.float64)
+            else:
+                coordinates = torch.linspace(-1.5, 1.5, 5, dtype=torch.float64)
+                values = space.decoded(coordinates[:, None].expand(-1, space.size))[:, index]
+            each = values[:, None].expand(-1, space.size) if space.size > 1 else values
+            log_prob, below = law.log_prob(each), None if space.kind == "classes" else law.cdf(each)
+            columns = {"values": values, "log_prob": log_prob} | ({} if below is None else {"cdf": below})
+            lists = {name: (part[:, index] if part.ndim > 1 else part).tolist() for name, part in columns.items()}
+            found.append({"name": space.name, "index": index, **lists})
+    return found
 
 
 def inputs(problem: Problem, count: int, generator: torch.Generator) -> Float[Tensor, "count columns"]:

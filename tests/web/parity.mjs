@@ -41,6 +41,21 @@ function largest(expected, found) {
   return expected.reduce((most, value, i) => Math.max(most, Math.abs(value - found[i]) / Math.max(1, Math.abs(value))), 0)
 }
 
+/** How far the densities of latents are from those of the fixture, and whether known ones have none. */
+function latentDifferences(laws, known, expected) {
+  const found = {}
+  for (const {name, index, values, log_prob: logProb, cdf = null} of expected) {
+    const law = laws[name][index]
+    found[`latent ${name} ${index}`] = largest(logProb, values.map((value) => law.logProb(value)))
+    if (cdf) {
+      found[`cdf of ${name} ${index}`] = largest(cdf, values.map((value) => law.cdf(value)))
+      found[`levels of ${name} ${index}`] = largest(cdf, cdf.map((level) => law.cdf(law.icdf(level))))
+    }
+  }
+  const isMasked = Object.keys(laws).every((name) => (name in known) === (laws[name] === null))
+  return {...found, ...(isMasked ? {} : {"known latents": Infinity})}
+}
+
 function compared(folder, fixture) {
   const config = readConfig(readFileSync(`${folder}/config.json`, "utf8"))
   const {sha256, cases} = JSON.parse(readFileSync(fixture, "utf8"))
@@ -49,8 +64,8 @@ function compared(folder, fixture) {
   }
   const model = loadModel(config, new Uint8Array(readFileSync(`${folder}/model.safetensors`)))
   const worst = {}
-  for (const {x, y, query_x: queryX, query_y: queryY, columns, log_prob: logProb, moments, layers} of cases) {
-    const posterior = model.condition(matrix(x, columns), Float64Array.from(y))
+  for (const {x, y, query_x: queryX, query_y: queryY, columns, log_prob: logProb, moments, layers, known, latents} of cases) {
+    const posterior = model.condition(matrix(x, columns), Float64Array.from(y), known)
     const ppd = posterior.predict(matrix(queryX, columns))
     const differences = {"log_prob": largest(logProb, queryY.map((value, i) => ppd.logProb(i, value)))}
     if (moments.cdf) {
@@ -60,6 +75,7 @@ function compared(folder, fixture) {
       differences.mean = largest(moments.mean, moments.mean.map((_, i) => ppd.mean(i)))
       differences.stddev = largest(moments.stddev, moments.stddev.map((_, i) => ppd.stddev(i)))
     }
+    Object.assign(differences, latentDifferences(posterior.latents(), known, latents))
     const found = layersOf(model, posterior, matrix(queryX, columns))
     for (const [name, values] of Object.entries(layers)) {
       differences[name] = largest(values, found[name].data)

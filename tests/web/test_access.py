@@ -1,4 +1,4 @@
-"""Names, roles and contrast, which axe-core would ask about; it cannot be had without a network."""
+"""Names, roles and contrast in the files of the page; what axe-core asks about in a browser is in `test_axe.py`."""
 
 import re
 from pathlib import Path

@@ -57,9 +57,9 @@ def test_modules_mirror_the_network_file_by_file() -> None:
         "summary",
     }
     left_out |= {"surprise", "validation"}
-    left_out |= {"answering", "binding", "functions", "refinement"}  # of latents, which the page integrates out
+    left_out |= {"answering", "binding", "functions", "refinement"}  # of priors whose code is at hand
     left_out |= {"images", "class_regression"}  # refused at export, see `support.RUN`
-    for folder in (".", "attention", "encoders", "heads", "solver"):
+    for folder in (".", "attention", "encoders", "heads", "latents", "solver"):
         python = {file.stem for file in (network / folder).glob("*.py")} - left_out
         javascript = {file.stem for file in (HERE / "js" / "network" / folder).glob("*.js")}
         assert python - javascript == set()
@@ -73,7 +73,7 @@ def test_short_names_keep_keys_strings_and_shadows() -> None:
           return `${text} has ${kept.count * wide} of "count"` + "text"
         }
         """
-    short = shortened(re.sub(r"^ {8}", "", code, flags=re.MULTILINE), {"LIMIT": "A0", "total": "B0"})
+    short = shortened(re.sub(r"^ {8}", "", code, flags=re.MULTILINE), {"LIMIT": "A0", "total": "B0"}, {})
     assert "A0=3" in short and "number" not in short
     assert "function B0({count:" in short and "size:" in short and ".count*" in short
     assert 'of "count"`' in short and '"text"' in short

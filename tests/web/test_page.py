@@ -24,9 +24,11 @@ def log_densities(page: Browser, name: str, fixture: Path) -> float:
         const {model} = priorfit.models.subject(arguments[0]), Matrix = page.subject.queries.constructor
         const matrix = (rows, columns) => new Matrix(rows.length, columns, Float64Array.from(rows.flat()))
         return Math.max(...arguments[1].flatMap((one) => {
-          const posterior = model.condition(matrix(one.x, one.columns), Float64Array.from(one.y))
-          const ppd = posterior.predict(matrix(one.query_x, one.columns))
-          return one.log_prob.map((value, i) => Math.abs(value - ppd.logProb(i, one.query_y[i])))
+          const posterior = model.condition(matrix(one.x, one.columns), Float64Array.from(one.y), one.known)
+          const [ppd, laws] = [posterior.predict(matrix(one.query_x, one.columns)), posterior.latents()]
+          const latents = one.latents.flatMap(({name, index, values, log_prob}) =>
+            log_prob.map((value, i) => Math.abs(value - laws[name][index].logProb(values[i]))))
+          return [...latents, ...one.log_prob.map((value, i) => Math.abs(value - ppd.logProb(i, one.query_y[i])))]
         }))
         """,
         name,
@@ -34,11 +36,12 @@ def log_densities(page: Browser, name: str, fixture: Path) -> float:
     )
 
 
-@pytest.mark.parametrize("name", [*RELEASED, "colours"])
+@pytest.mark.parametrize("name", [*RELEASED, "colours", "waves"])
 def test_a_model_in_the_page_says_what_it_says_in_python(
-    name: str, page: Browser, classes: PFN, tmp_path: Path
+    name: str, page: Browser, classes: PFN, latents: PFN, tmp_path: Path
 ) -> None:
-    (classes if name == "colours" else pf.load(name)).save(tmp_path / name, torch.float16)
+    own = {"colours": classes, "waves": latents}
+    (own[name] if name in own else pf.load(name)).save(tmp_path / name, torch.float16)
     assert log_densities(page, name, write_fixture(tmp_path / name, (0, 7, 40))) < 1e-5
 
 

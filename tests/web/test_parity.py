@@ -87,14 +87,32 @@ def test_each_kind_of_network_says_the_same_in_javascript(name: str, tmp_path: P
     assert len(found) > 7 and max(found.values()) < TOLERANCE, found
 
 
-def test_latents_that_are_not_known_are_integrated_out(tmp_path: Path) -> None:
-    slope = LatentSpace("slope", 1, "real", (0.0,), (0.0,), (0.0,), (1.0,))
+def test_latents_known_and_unknown_are_those_of_python(latents: PFN, tmp_path: Path) -> None:
+    latents.save(tmp_path / "model", torch.float16)
+    found = compared(tmp_path / "model")
+    numbers = {"latent frequency 0", "latent decay 0", "latent kind 0", "latent bias 0", "latent bias 1"}
+    assert numbers <= found.keys()
+    assert max(found.values()) < TOLERANCE, found
+
+
+def test_a_known_latent_changes_the_answer(latents: PFN) -> None:
+    """The fixtures would show little if it did not."""
+    x, y, query = torch.rand(5, 1), torch.zeros(5), torch.tensor([[0.5]])
+    means = [latents.condition(x, y, **known).predict(query).mean for known in ({}, {"kind": 2, "decay": 0.3})]
+    assert abs(float(means[0] - means[1])) > 1e-3
+
+
+def test_latents_on_a_solver_are_those_of_python(tmp_path: Path) -> None:
+    slope = LatentSpace("slope", 1, "real", (0.0,), (1.0,), (0.3,), (2.0,))
+    debt = LatentSpace("debt", 1, "below", (1.5,), (1.0,), (-0.2,), (0.7,))
+    settings = pf.NetworkSettings(**SMALL, solver=LinearSolver(12, 2, 8))
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        model = PFN(pf.NetworkSettings(**SMALL), Problem(1, Real(), UNIT, latents=(slope,)))
+        model = PFN(settings, Problem(1, Real(), UNIT, latents=(slope, debt)))
         assert model.latent_parts is not None
         scrambled(model).save(tmp_path / "model", torch.float16)
-    assert max(compared(tmp_path / "model").values()) < TOLERANCE
+    found = compared(tmp_path / "model")
+    assert {"latent slope 0", "latent debt 0"} <= found.keys() and max(found.values()) < TOLERANCE
 
 
 @pytest.mark.parametrize("columns", [Columns(), Columns(range=(-1.0, 2.0))])

@@ -20,7 +20,7 @@ COMMANDS = {
     "models": "List the released models.",
     "verify": "Is a model's posterior right? Calibration, gap to the exact answer, and what must not matter.",
     "demo": "Open a live page: drag points, and see a network's posterior beside the exact one.",
-    "export": "Write a page that needs no server: it runs these models in the browser, from a file or from any host.",
+    "export": "Write a page that runs these models in the browser without a server, or one model as an ONNX graph.",
 }
 """The first line of each command's docstring, for the list of commands, which must not import them."""
 

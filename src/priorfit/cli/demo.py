@@ -20,10 +20,11 @@ def demo(
     prior: PriorPlace = None,
 ) -> None:
     """Open a live page: drag points, and see a network's posterior beside the exact one."""
-    say("Starting the demo: loading torch, Bokeh and the models ...")  # at once: that takes seconds
+    say("Starting the demo: loading torch and the models ...")  # at once: that takes seconds
     with leaving_at_once():
-        from priorfit.demo.server import open_browser, serve  # needs an extra
-        from priorfit.demo.subject import subjects
+        from priorfit.web.answers import PythonAnswers
+        from priorfit.web.demonstration import demonstration, shown_models
+        from priorfit.web.server import PageServer, open_browser, serve
 
     def started(address: str) -> None:
         answers.print(f"The page is at {address} (Ctrl-C stops it)", highlight=False, soft_wrap=True)
@@ -32,4 +33,6 @@ def demo(
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OutsideTrainingWarning)  # the page says it itself
-        serve(subjects(model, None if prior is None else prior_at(prior)), host, port, started)
+        models = shown_models(model, None if prior is None else prior_at(prior))
+        asked = PythonAnswers(models)
+        serve(PageServer(demonstration(models, asked), asked, host, port), started)

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import re
 import string
 import tempfile
 from collections.abc import Mapping
@@ -23,6 +24,9 @@ PAGE = "index.html"
 WEIGHTS = "model.safetensors"
 MARK = 'content="default-src'
 """What every page of ours has: another file of its name is never overwritten."""
+
+CONNECTIONS = {"static.js": "", "served.js": "connect-src 'self'; "}
+"""For each module that a page may begin with, whom its policy lets it ask: nobody, or its own server."""
 
 KEPT_OF_THE_CARD = ("name", "prior", "trained_context")
 """What the page shows of a model's card; the rest would only make it larger."""
@@ -68,19 +72,31 @@ def written(name: str, model: Model) -> dict[str, Any]:
     return {"name": name, "config": config, "weights": base64.b64encode(weights).decode("ascii")}
 
 
-def page_of(models: list[dict[str, Any]]) -> str:
-    """The page with these models."""
+def page_of(models: list[dict[str, Any]], start: str = "static.js") -> str:
+    """The page with these models; ``start`` is the module that it begins with, which asks its own server or nobody."""
     template = string.Template((HERE / "page.html").read_text(encoding="utf-8"))
-    style = (HERE / "page.css").read_text(encoding="utf-8")
-    script = bundled(HERE / "js", "main.js")
+    style = short_style((HERE / "page.css").read_text(encoding="utf-8"))
+    script = bundled(HERE / "js", start)
     data = json.dumps(models, separators=(",", ":")).replace("</", "<\\/")
-    return template.substitute(policy=policy(style, script), style=style, script=script, models=data)
+    return template.substitute(
+        policy=policy(style, script, CONNECTIONS[start]), style=style, script=script, models=data
+    )
 
 
-def policy(style: str, script: str) -> str:
+def short_style(style: str) -> str:
+    """A style sheet without comments and needless spaces.
+
+    >>> short_style("/* all */ a, b > c { top: 0; left: calc(1px + 2px); }")
+    'a,b>c{top:0;left:calc(1px + 2px)}'
+    """
+    bare = re.sub(r"/\*.*?\*/", "", style, flags=re.DOTALL)
+    return re.sub(r";}", "}", re.sub(r"\s*([{};,>])\s*|(?<=:)\s+", r"\1", re.sub(r"\s+", " ", bare))).strip()
+
+
+def policy(style: str, script: str, connections: str) -> str:
     """The content security policy: nothing may be loaded, from anywhere; one script and one style, by their hashes."""
     return (
-        f"default-src 'none'; script-src 'sha256-{digest(script)}'; style-src 'sha256-{digest(style)}'; "
+        f"default-src 'none'; script-src 'sha256-{digest(script)}'; style-src 'sha256-{digest(style)}'; {connections}"
         "base-uri 'none'; form-action 'none'"
     )
 

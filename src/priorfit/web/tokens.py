@@ -115,6 +115,26 @@ def _role(word: str, before: str, after: str, brace: str) -> Role:
     return "variable"
 
 
+def sections(tokens: list[Token]) -> list[list[Token]]:
+    """The tokens of each statement at the top of a module and of each member of a class: no variable is in two.
+
+    Statements at the top begin at the start of a line, members of a class two columns further.
+    """
+    found, depth, is_class = [list[Token]()], 0, False
+    for token in tokens:
+        indent = token.text.rpartition("\n")[2] if token.kind == "space" and "\n" in token.text else None
+        if (depth, indent) == (0, "") or (is_class and (depth, indent) == (1, "  ")):
+            found.append([])
+        is_class = (is_class or token.text == "class") if depth == 0 else is_class
+        if token.kind == "open" or (token.kind == "sign" and token.text in ("(", "[", "{")):
+            depth += 1
+        elif token.kind == "close" or (token.kind == "sign" and token.text in (")", "]", "}")):
+            depth -= 1
+            is_class = is_class and depth > 0
+        found[-1].append(token)
+    return found
+
+
 def words(tokens: list[Token]) -> Iterator[Token]:
     """The tokens that are variables, or keys and variables at once."""
     return (token for token in tokens if token.role != "other")

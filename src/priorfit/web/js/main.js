@@ -5,9 +5,10 @@ import {fromBase64, loadModel} from "./network/loading.js"
 import {connectDrop, modelOf} from "./page/drop.js"
 import {example, FIRST_EXAMPLE} from "./page/functions.js"
 import {connectGestures} from "./page/gestures.js"
+import {LatentPanel} from "./page/latents.js"
 import {Page} from "./page/page.js"
 import {Plot} from "./page/plot.js"
-import {fromAddress, pointLines, pointsOfAddress, readLines, toAddress} from "./page/points.js"
+import {fromAddress, knownOfAddress, pointLines, pointsOfAddress, readLines, toAddress} from "./page/points.js"
 import {Subject} from "./page/subject.js"
 import {Words} from "./page/words.js"
 
@@ -28,8 +29,8 @@ class Models {
 
   subject(name) {
     if (!this.built.has(name)) {
-      const {config, weights} = this.written.get(name)
-      this.built.set(name, new Subject(name, loadModel(config, fromBase64(weights))))
+      const {config, weights, asked} = this.written.get(name)
+      this.built.set(name, new Subject(name, loadModel(config, fromBase64(weights)), asked))
     }
     return this.built.get(name)
   }
@@ -45,13 +46,16 @@ class Models {
   }
 }
 
-export function start(written) {
+/** Open the page; python is whom it asks for what the page cannot know. */
+export function start(python) {
+  const written = JSON.parse(at("models").textContent)
+
   const models = new Models(written)
   const words = new Words()
   let timer = 0
   let ownHash = ""
   const writeAddress = () => {
-    ownHash = `#${toAddress(page.subject.name, page.points)}`
+    ownHash = `#${toAddress(page.subject.name, page.points, page.known)}`
     history.replaceState(null, "", ownHash)
   }
   const changed = () => {
@@ -62,7 +66,8 @@ export function start(written) {
     }
   }
   const picture = new Plot(at("picture"))
-  const page = new Page({picture, cut: new Plot(at("cut"), {left: 8, right: 8})}, words, changed)
+  const latents = new LatentPanel(at("latents"), at("latent-list"), (name, numbers) => page.know(name, numbers))
+  const page = new Page({picture, cut: new Plot(at("cut"), {left: 8, right: 8})}, {words, latents, python}, changed)
 
   const show = (subject, points) => {
     page.show(subject, points)
@@ -77,7 +82,7 @@ export function start(written) {
   }
   /** Show what an address says; what it cannot say is a sentence, beside the first model. */
   const openAddress = () => {
-    const {name, points} = fromAddress(location.hash)
+    const {name, points, known} = fromAddress(location.hash)
     const isKnown = name === null || models.names.includes(name)
     const subject = models.subject(isKnown && name !== null ? name : written[0].name)
     show(subject, points === null || !isKnown ? example(subject, FIRST_EXAMPLE[subject.kind]) : [])
@@ -85,6 +90,7 @@ export function start(written) {
       if (!isKnown) {
         throw new PriorfitError(`The link names the model ${name}, which this page does not have.`)
       }
+      Object.entries(knownOfAddress(known)).forEach(([latent, numbers]) => page.know(latent, numbers))
       if (points !== null) {
         page.place(pointsOfAddress(points, subject))
       }
@@ -134,12 +140,10 @@ export function start(written) {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     page.refreshColours()
     words.colourLabels(page.colours)
-    page.draw()
+    page.redraw()
   })
   // By now the code is compiled, and the status shows what an answer takes; functions that were asked for already stay.
   setTimeout(() => page.error || page.numDraws > 0 || page.answer(), WARM)
-  new ResizeObserver(() => page.draw()).observe(at("pictures"))
+  new ResizeObserver(() => page.redraw()).observe(at("pictures"))
   globalThis.priorfit = {page, models} // for the tests, and for the curious
 }
-
-start(JSON.parse(at("models").textContent))

@@ -1,5 +1,7 @@
 // What a network is for: the shape of its inputs, the kind and the units of its targets, and what training showed.
 
+import {LatentSpace} from "./latents/spaces.js"
+
 const DEFAULTS = {
   input_range: null, min_features: null, units: "fixed", columns: null, target_range: null, rarest_share: null,
   missing: false, min_classes: null, latents: [],
@@ -9,6 +11,7 @@ export function problemOf(description) {
   const problem = {...DEFAULTS, ...description}
   problem.columns &&= {range: null, mean: 0, scale: 1, ...problem.columns}
   problem.fewest_features = problem.min_features ?? problem.num_features
+  problem.latents = problem.latents.map((each) => new LatentSpace(each))
   problem.isClasses = problem.outcome.type === "Classes"
   return problem
 }

@@ -121,13 +121,6 @@ export class Weights {
     return {weight: inner.vector("weight", width), bias: inner.vector("bias", width)}
   }
 
-  /** Leave a part of the network out. */
-  skip(name) {
-    for (const whole of [...this.left].filter((each) => each.startsWith(`${this.prefix}${name}.`))) {
-      this.left.delete(whole)
-    }
-  }
-
   /** Refuse names that no part of the network has taken. */
   finish() {
     for (const name of this.left) {

@@ -43,6 +43,14 @@ export function beside(...parts) {
   return whole
 }
 
+/** The rows of one matrix above those of another. */
+export function above(a, b) {
+  const whole = new Matrix(a.rows + b.rows, a.columns)
+  whole.data.set(a.data)
+  whole.data.set(b.data, a.data.length)
+  return whole
+}
+
 export function add(a, b) {
   const sum = new Matrix(a.rows, a.columns)
   for (let i = 0; i < sum.data.length; i++) {

@@ -1,6 +1,7 @@
 // Every number that is drawn, without how it is drawn.
 
 import {Matrix} from "../numbers/matrix.js"
+import {contextOf} from "./points.js"
 import {median} from "./subject.js"
 
 const LEVELS = {low95: 0.025, low50: 0.25, high50: 0.75, high95: 0.975}
@@ -43,18 +44,9 @@ export function heatOf(ppd, yRange) {
   return columns.map((column) => column.map((value) => shade(Math.min(value / top, 1))))
 }
 
-/** The density of y at one x. */
+/** The density of y at one x; null where only Python could say it and has not yet. */
 export function cutAt(posterior, x, yRange) {
-  return cellDensity(posterior.predict(Matrix.column([x])), 0, yRange, NUM_SLICE_VALUES)
-}
-
-/** Points as a context: a matrix of inputs and an array of targets. */
-export function contextOf(points, kind) {
-  if (kind === "curves") {
-    return [Matrix.column(points.map(({x}) => x)), Float64Array.from(points, ({y}) => y)]
-  }
-  const inputs = new Matrix(points.length, 2, Float64Array.from(points.flatMap(({x, y}) => [x, y])))
-  return [inputs, Float64Array.from(points, ({label}) => label)]
+  return posterior.densityAt ? posterior.densityAt(x) : cellDensity(posterior.predict(Matrix.column([x])), 0, yRange, NUM_SLICE_VALUES)
 }
 
 const SURPRISE = 1e-4

@@ -1,6 +1,6 @@
 // The colours of the pictures, as the style sheet names them for light and dark.
 
-const NAMES = ["ink", "grid", "surface", "heat", "network", "exact", "functions", "point", "rim", "selected", "shade"]
+const NAMES = ["ink", "quiet", "grid", "surface", "heat", "network", "exact", "functions", "point", "rim", "selected", "shade"]
 const CLASSES = ["class0", "class1", "class2", "class3", "class4", "class5"]
 
 export function coloursOf(element) {

@@ -30,7 +30,7 @@ export class CurvesView {
 
   takeReference(posterior) {
     this.exact = posterior
-    this.bands.exact = posterior && bandsOf(posterior.predict(this.subject.queries))
+    this.bands.exact = posterior.bands ?? bandsOf(posterior.predict(this.subject.queries))
   }
 
   draw(plot, page) {

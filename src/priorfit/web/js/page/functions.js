@@ -3,7 +3,7 @@
 import {PriorfitError} from "../errors.js"
 import {uniforms} from "../numbers/random.js"
 import {Matrix} from "../numbers/matrix.js"
-import {contextOf} from "./answer.js"
+import {contextOf} from "./points.js"
 
 const NUM_PLACES = 40
 const GOLDEN = 0.6180339887
@@ -26,7 +26,7 @@ export const FIRST_EXAMPLE = {curves: "three points", map: "twenty points"}
 const EXAMPLE_SEED = 9
 
 /** The points of an example, drawn from the model itself, so that they are likely under its prior. */
-export function example({model, kind, problem, xRange, yRange}, name) {
+export function example({model, kind, problem, xRange, yRange}, name, known = {}) {
   const seed = EXAMPLE_SEED + exampleNames(kind).indexOf(name)
   const most = model.card.trained_context?.[1] ?? Infinity
   const uniform = uniforms(seed)
@@ -36,13 +36,13 @@ export function example({model, kind, problem, xRange, yRange}, name) {
   if (kind === "map") {
     for (let i = 1; i <= Math.min(MAP_EXAMPLES[name], most); i++) {
       const [x, y] = [at((i * PLASTIC_X) % 1), at((i * PLASTIC_Y) % 1)]
-      const ppd = model.condition(...contextOf(points, kind)).predict(new Matrix(1, 2, Float64Array.of(x, y)))
+      const ppd = model.condition(...contextOf(points, kind), known).predict(new Matrix(1, 2, Float64Array.of(x, y)))
       points.push({x, y, label: drawnLabel(ppd, uniform())})
     }
     return points
   }
   for (const x of EXAMPLES[name].slice(0, most).map(at)) {
-    const y = model.condition(...contextOf(points, kind)).predict(Matrix.column([x])).icdf(0, uniform())
+    const y = model.condition(...contextOf(points, kind), known).predict(Matrix.column([x])).icdf(0, uniform())
     points.push({x, y: Math.min(Math.max(y, yRange[0]), yRange[1])})
   }
   return points
@@ -57,7 +57,7 @@ function drawnLabel(ppd, level) {
 }
 
 /** Yields functions on an even grid, from coarse to fine: {x, y: one array a function}; each y drawn joins the context. */
-export function* drawFunctions({name, model, kind, problem, xRange}, points, count, seed) {
+export function* drawFunctions({name, model, kind, problem, xRange}, {points, known}, count, seed) {
   const most = model.card.trained_context?.[1] ?? Infinity
   const places = Math.min(NUM_PLACES, most + 1 - points.length)
   if (places < 2) {
@@ -71,7 +71,7 @@ export function* drawFunctions({name, model, kind, problem, xRange}, points, cou
   const contexts = Array.from({length: count}, () => [...points])
   for (const [step, place] of coarseToFine(places).entries()) {
     for (const context of contexts) {
-      const ppd = model.condition(...contextOf(context, kind)).predict(Matrix.column([x[place]]))
+      const ppd = model.condition(...contextOf(context, kind), known).predict(Matrix.column([x[place]]))
       context.push({x: x[place], y: ppd.icdf(0, uniform())})
       yield
     }

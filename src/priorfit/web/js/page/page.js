@@ -1,20 +1,25 @@
 // The open page: what happens when something is clicked, dragged or chosen.
 
 import {PriorfitError} from "../errors.js"
-import {contextOf, hasSurprise} from "./answer.js"
+import {hasSurprise} from "./answer.js"
 import {coloursOf} from "./colours.js"
 import {CurvesView} from "./curves_view.js"
 import {drawFunctions, example} from "./functions.js"
 import {MapView} from "./map_view.js"
-import {MOST_POINTS} from "./points.js"
+import {contextOf, MOST_POINTS} from "./points.js"
 import {Newest} from "./work.js"
 
 const FIRST_CURSOR = [0.35, 0.5] // as shares of the window
 
 export class Page {
-  /** The plots are those of the picture and of the cut; words shows text, changed hears of new points or models. */
-  constructor(plots, words, changed) {
-    Object.assign(this, {plots, words, changed})
+  /**
+   * The plots are those of the picture and of the cut; words shows text, latents is the panel of latents, python is whom
+   * the page asks for what it cannot know; changed hears of new points or models.
+   */
+  constructor(plots, {words, latents, python}, changed) {
+    Object.assign(this, {plots, words, latents, python, changed})
+    this.surprise = ""
+    this.known = {}
     this.layers = {density: true, bands: true, exact: true}
     this.points = []
     this.selected = null
@@ -40,7 +45,9 @@ export class Page {
     const at = ([low, high], part) => low + part * (high - low)
     this.cursor = {x: at(subject.xRange, share), y: at(subject.yRange, other)}
     this.newLabel = 0
+    this.known = {}
     this.words.ofSubject(subject)
+    this.latents.ofSubject(subject)
     this.place(points ?? (isSame ? this.points.filter((point) => subject.isInside(point)) : []))
   }
 
@@ -53,8 +60,24 @@ export class Page {
     this.answer()
   }
 
+  /** Let a latent be known to have these numbers, or unknown again where they are null. */
+  know(name, numbers) {
+    const before = this.known
+    const {[name]: own, ...others} = before
+    this.known = numbers === null ? others : {...others, [name]: numbers}
+    try {
+      this.answer()
+    } catch (error) {
+      this.known = before
+      throw error
+    }
+    if ((own === undefined) !== (numbers === null)) {
+      this.words.announce(`${name} is ${numbers === null ? "not " : ""}known`)
+    }
+  }
+
   startFrom(name) {
-    this.place(example(this.subject, name))
+    this.place(example(this.subject, name, this.known))
     this.words.announce(`${name}, drawn from the model`)
   }
 
@@ -112,6 +135,9 @@ export class Page {
   pointTo({x, y}, by = null) {
     this.cursor = {x, y}
     this.draw()
+    if (this.subject.reference?.isTold) {
+      this._askPython()
+    }
     if (by) {
       this.words.announce(this._where({x, y}))
     }
@@ -134,12 +160,15 @@ export class Page {
     const start = performance.now()
     this.sampler.drop()
     this.judge.drop()
-    this.posterior = this.subject.model.condition(...contextOf(this.points, this.subject.kind))
+    this.posterior = this.subject.model.condition(...contextOf(this.points, this.subject.kind), this.known)
     this.view.take(this.posterior)
+    this.latents.show(this.posterior.latents(), this.known, this.colours)
     this.times = {network: performance.now() - start}
     this.isSurprising = false
     this.error = null
+    this.surprise = ""
     this._askReference()
+    this._askPython()
     this.draw()
     this.times.all = performance.now() - start
     this._say()
@@ -148,9 +177,16 @@ export class Page {
     this.changed()
   }
 
+  get hasKnown() {
+    return Object.keys(this.known).length > 0
+  }
+
   _askReference() {
     this.oracle.drop()
     const {reference, kind} = this.subject
+    if (this.hasKnown) { // references integrate all latents out
+      return
+    }
     const context = contextOf(this.points, kind)
     if (reference?.predictor) {
       const start = performance.now()
@@ -165,12 +201,32 @@ export class Page {
     }
   }
 
+  _askPython() {
+    const {points, known, cursor, subject: {name, asked, queries, yRange}} = this
+    if (!asked) {
+      return
+    }
+    const column = (field) => points.map((point) => point[field])
+    const question = {
+      model: name, known, x: column("x"), y: column("y"), queries: [...queries.data], values: yRange, cursor: [cursor.x],
+    }
+    this.python.ask(question, ({surprise, reference, error}) => {
+      this.surprise = surprise
+      this.error ??= error
+      if (reference) {
+        this.view.takeReference(reference)
+        this.draw()
+      }
+      this._say()
+    })
+  }
+
   /** Look for points that the prior would hardly ever draw, when there is time. */
   _judge() {
-    const {points, subject: {reference}} = this
+    const {points, hasKnown, subject: {reference}} = this
     const look = function* () {
       yield
-      return hasSurprise(reference?.predictor, points)
+      return !hasKnown && hasSurprise(reference?.predictor, points)
     }
     this.judge.start(look(), () => {}, (found) => {
       this.isSurprising = found
@@ -183,6 +239,12 @@ export class Page {
     this.view.drawCut(this.plots.cut, this)
   }
 
+  /** Draw everything anew, for another size or other colours. */
+  redraw() {
+    this.draw()
+    this.latents.draw(this.colours)
+  }
+
   showLayers(layers) {
     this.layers = layers
     this.draw()
@@ -191,7 +253,7 @@ export class Page {
   drawFunctions(count) {
     this.numDraws += 1
     const finish = () => this._say()
-    const draws = drawFunctions(this.subject, this.points, count, this.numDraws)
+    const draws = drawFunctions(this.subject, this, count, this.numDraws)
     const guarded = function* (page) {
       try {
         yield* draws
@@ -223,13 +285,15 @@ export class Page {
       `network: ${ms(times.network)}`,
       ...(times.reference === undefined ? [] : [`${subject.reference.name}: ${ms(times.reference)}`]),
       `all curves: ${ms(times.all)}`,
-      ...(this.oracle.isBusy ? ["the oracle is at work ..."] : []),
+      ...(this.surprise ? [this.surprise] : []),
+      ...(this.oracle.isBusy || this.python.isBusy && subject.reference?.isTold ? ["the oracle is at work ..."] : []),
       ...(this.sampler.isBusy ? ["drawing functions ..."] : []),
     ])
     const surprise = this.isSurprising
       ? ["This prior would hardly ever draw such points: the network has seen nothing like them."] : []
     const overflow = this.view.isFinite
       ? [] : ["The network's answer is not a number: the values of some points are so large that it overflows."]
+    this.words.ofReference(subject.reference, this.hasKnown && !subject.reference?.isTold)
     this.words.ofRemarks([this.error, this.excess, ...overflow, ...this.posterior.remarks(), ...surprise].filter(Boolean))
   }
 }

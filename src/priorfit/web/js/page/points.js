@@ -1,8 +1,18 @@
-// Points as text: in the address, so that a picture can be shared, and in the box where they can be typed or pasted.
+// Points as a context, and as text: in the address, so that a picture can be shared, and in the box where they can be typed or pasted.
 
 import {PriorfitError} from "../errors.js"
+import {Matrix} from "../numbers/matrix.js"
 
 export const MOST_POINTS = 200
+
+/** Points as a context: a matrix of inputs and an array of targets. */
+export function contextOf(points, kind) {
+  if (kind === "curves") {
+    return [Matrix.column(points.map(({x}) => x)), Float64Array.from(points, ({y}) => y)]
+  }
+  const inputs = new Matrix(points.length, 2, Float64Array.from(points.flatMap(({x, y}) => [x, y])))
+  return [inputs, Float64Array.from(points, ({label}) => label)]
+}
 
 const short = (value) => String(Number(value.toPrecision(5)))
 
@@ -37,16 +47,26 @@ function readPoint(parts, {kind, problem}, where) {
 }
 
 /** The part of an address behind the #. */
-export function toAddress(name, points) {
-  return new URLSearchParams({model: name, points: points.map((point) => values(point).join("_")).join("~")}).toString()
+export function toAddress(name, points, known) {
+  const fields = {model: name, points: points.map((point) => values(point).join("_")).join("~")}
+  const latents = Object.entries(known).map(([latent, numbers]) => [latent, ...numbers.map(short)].join("~"))
+  return new URLSearchParams([...Object.entries(fields), ...latents.map((each) => ["known", each])]).toString()
 }
 
-/** The model's name and the points of an address, as text; null where it has none. */
+/** The model's name, the points and the known latents of an address, as text; null where it has none. */
 export function fromAddress(hash) {
   const fields = new URLSearchParams(hash.replace(/^#/, ""))
-  return {name: fields.get("model"), points: fields.get("points")}
+  return {name: fields.get("model"), points: fields.get("points"), known: fields.getAll("known")}
 }
 
 export function pointsOfAddress(text, subject) {
   return text.split("~").filter(Boolean).map((each, i) => readPoint(each.split("_"), subject, `Point ${i + 1} of the link`))
+}
+
+/** Known latents by name, of texts such as decay~0.5; whether the model has them is for the model to say. */
+export function knownOfAddress(texts) {
+  return Object.fromEntries(texts.map((text) => {
+    const [name, ...numbers] = text.split("~")
+    return [name, numbers.map(Number)]
+  }))
 }

@@ -5,6 +5,7 @@ import {referenceOf} from "../exact/dispatch.js"
 import {inputLimits} from "../network/limits.js"
 import {takes} from "../network/problem.js"
 import {Matrix} from "../numbers/matrix.js"
+import {contextOf} from "./points.js"
 
 const NUM_QUERIES = 101
 const UNKNOWN_RANGE = [-3, 3] // shown for a model whose inputs have no bounds
@@ -26,8 +27,10 @@ export function kindOf(name, problem) {
 }
 
 export class Subject {
-  constructor(name, model) {
+  /** Asked says what Python can be asked about the model: null or undefined where nobody is there to be asked. */
+  constructor(name, model, asked = null) {
     this.name = name
+    this.asked = asked
     this.model = model
     this.problem = model.problem
     this.kind = kindOf(name, model.problem)
@@ -36,9 +39,16 @@ export class Subject {
     const room = this.problem.input_range ? MARGIN * (high - low) : 0
     this.xRange = [low - room, high + room]
     this.yRange = this.kind === "map" ? this.xRange : valuesOf(model, [low, high])
-    this.reference = this.kind === "curves" ? referenceOf(model.card.prior) : null
+    const told = asked?.reference ? {name: asked.reference, isTold: true} : null
+    this.reference = this.kind === "curves" ? referenceOf(model.card.prior) ?? told : null
     this.queries = Matrix.column(middles(this.xRange, NUM_QUERIES))
     this._grids = new Map()
+  }
+
+  /** What the network says of each latent without any points: its prior, as far as the network has learned it. */
+  get latentPriors() {
+    this._latentPriors ??= this.model.condition(...contextOf([], this.kind)).latents()
+    return this._latentPriors
   }
 
   /** The middles of the cells of a square map, row by row from below. */
@@ -69,6 +79,9 @@ export class Subject {
     const {type, ...fields} = this.model.card.prior ?? {}
     if (!type) {
       return "a prior that its card does not tell"
+    }
+    if (fields.latents) { // a prior that was written as a function
+      return [fields.name || type, fields.latents.map(({name, text}) => `${name} ~ ${text}`).join(", ")].join(": ")
     }
     const hidden = new Set(["num_features", "jitter", "source"])
     const words = Object.entries(fields)

@@ -30,11 +30,6 @@ export class Words {
     ]) {
       this.at(id).hidden = !isShown
     }
-    const latents = problem.latents.map(({name}) => name)
-    this.at("latents").hidden = latents.length === 0
-    this.at("latents").textContent = `The prior names latents (${latents.join(", ")}); here they are unknown and integrated `
-      + "out. Their posteriors, and answers for known ones, are there in Python."
-    this.at("exact-name").textContent = reference ? `${reference.name}: the same` : ""
     this.at("density-name").textContent = isMap ? "map" : "density"
     this.at("bands-name").textContent = isMap ? "contours" : "bands"
     this.at("lines-form").textContent = isMap ? "x1 x2 class" : "x y"
@@ -74,6 +69,11 @@ export class Words {
     if (input) {
       input.checked = true
     }
+  }
+
+  ofReference(reference, hasKnown) {
+    const name = reference ? `${reference.name}: the same` : ""
+    this.at("exact-name").textContent = hasKnown ? `${name}, but only while no latent is known` : name
   }
 
   ofSelection(hasSelected) {

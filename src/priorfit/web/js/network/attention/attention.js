@@ -1,6 +1,6 @@
 // Attention over the context: the one place where tokens look at each other.
 
-import {linear, Matrix, timesTransposed} from "../../numbers/matrix.js"
+import {above, linear, Matrix, timesTransposed} from "../../numbers/matrix.js"
 
 export class ContextAttention {
   constructor(weights, width, heads) {
@@ -17,6 +17,11 @@ export class ContextAttention {
       keys: withRow(linear(context, this.key), this.sinkKey),
       values: withRow(linear(context, this.value), this.sinkValue),
     }
+  }
+
+  /** What known latents offer: keys and values without a sink. */
+  offered(tokens) {
+    return {keys: linear(tokens, this.key), values: linear(tokens, this.value)}
   }
 
   /** Every token, of the context or not, looks at the memory. */
@@ -57,9 +62,9 @@ export class ContextAttention {
   }
 }
 
-function withRow(matrix, row) {
-  const longer = new Matrix(matrix.rows + 1, matrix.columns)
-  longer.data.set(matrix.data)
-  longer.data.set(row, matrix.data.length)
-  return longer
+const withRow = (matrix, row) => above(matrix, new Matrix(1, matrix.columns, row))
+
+/** Two memories as one. */
+export function joined(one, other) {
+  return {keys: above(one.keys, other.keys), values: above(one.values, other.values)}
 }

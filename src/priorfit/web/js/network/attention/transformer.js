@@ -54,6 +54,17 @@ export class Transformer {
     this.finalNorm = weights.norm("final_norm", width)
   }
 
+  /** The keys and values of known latents in each layer, given those of the context. */
+  offered(tokens, memories) {
+    return this.blocks.map((block, i) => {
+      const normed = layerNorm(tokens, block.attentionNorm)
+      if (i + 1 < this.blocks.length) {
+        tokens = block.forward(tokens, normed, memories[i])
+      }
+      return block.attention.offered(normed)
+    })
+  }
+
   /** What each layer keeps of a context. */
   condition(context) {
     const memories = []

@@ -48,7 +48,7 @@ export class CorrectedMixtureHead {
 }
 
 /** The mixture whose logits, locations and log scales are the thirds of some numbers. */
-function mixtureOf(parameters) {
+export function mixtureOf(parameters) {
   const components = parameters.columns / 3
   const [logits, loc, logScale] = [0, 1, 2].map((third) => parameters.slice(third * components, (third + 1) * components).data)
   return new NormalMixture(components, logits, loc, logScale.map(toScale))

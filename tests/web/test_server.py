@@ -1,3 +1,6 @@
+"""The server of `priorfit demo`: whom it answers, and what it sends."""
+
+import json
 import os
 import re
 import signal
@@ -6,16 +9,17 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
-from http.client import HTTPConnection
-from queue import Queue
+from contextlib import contextmanager
+from http.client import HTTPConnection, HTTPResponse
 from threading import Thread
 
 import pytest
-from tornado.ioloop import IOLoop
 
 from priorfit.cli.main import run
-from priorfit.demo.hosts import Hosts
-from priorfit.demo.server import server_for
+from priorfit.errors import InputError
+from priorfit.web.answers import PythonAnswers
+from priorfit.web.hosts import Hosts
+from priorfit.web.server import MOST_BYTES, PageServer
 
 # A test that is itself run in the background ignores Ctrl-C, and its children would too.
 RUN = """
@@ -26,7 +30,7 @@ run()
 """
 
 
-STARTING = "Starting the demo: loading torch, Bokeh and the models ...\n"
+STARTING = "Starting the demo: loading torch and the models ...\n"
 
 
 @pytest.fixture
@@ -47,15 +51,15 @@ def exit_code(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
     return int(stop.value.code or 0)
 
 
-def test_the_page_is_served_without_any_other_host_and_ctrl_c_stops_it(demo: "subprocess.Popen[str]") -> None:
+def test_the_page_is_served_and_ctrl_c_stops_it(demo: "subprocess.Popen[str]") -> None:
     assert demo.stdout is not None and demo.stderr is not None
     line = demo.stdout.readline()
     address = re.fullmatch(r"The page is at (http://127\.0\.0\.1:\d+/) \(Ctrl-C stops it\)\n", line)
     assert address is not None, line + demo.stderr.read()
     page = urllib.request.urlopen(address[1], timeout=60).read().decode()
-    assert "priorfit demo" in page
-    sources = re.findall(r'(?:src|href)="([^"]+)"', page)
-    assert sources and not [source for source in sources if "//" in source and not source.startswith(address[1])]
+    assert "<title>priorfit" in page and not re.findall(r"(?:src|href)=", page)
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
+    assert policy.startswith("default-src 'none'; ") and "connect-src 'self'" in policy
     demo.send_signal(signal.SIGINT)
     assert demo.wait(timeout=60) == 0
     assert (demo.stdout.read(), demo.stderr.read()) == ("", STARTING)
@@ -120,43 +124,73 @@ def test_only_the_own_page_under_an_own_name_may_talk_to_the_server(
     assert Hosts.of(listening, 5006).refuses(host, origin) != is_allowed
 
 
-@pytest.fixture
-def empty_page() -> Iterator[int]:
-    """The port of a server with an empty page."""
-    started: Queue[tuple[int, IOLoop]] = Queue()
-
-    def run() -> None:
-        server = server_for(lambda document: None, "127.0.0.1", 0)
-        server.start()
-        started.put((server.port or 0, server.io_loop))
-        server.io_loop.start()
-        server.stop()
-        server.io_loop.close(all_fds=True)
-
-    thread = Thread(target=run)
+@contextmanager
+def running(server: PageServer) -> Iterator[int]:
+    """The port of a server that runs in a thread of its own."""
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
-    port, loop = started.get(timeout=60)
-    yield port
-    loop.add_callback(loop.stop)
-    thread.join(timeout=60)
+    try:
+        yield server.server_port
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(timeout=60)
 
 
-def test_a_name_that_was_rebound_to_this_machine_is_answered_403(empty_page: int) -> None:
-    """Every address of the server: the page, its scripts and its websocket."""
-    for path in ("/", "/static/js/bokeh.min.js", "/ws", "/nowhere"):
-        connection = HTTPConnection("127.0.0.1", empty_page, timeout=60)
-        connection.request("GET", path, headers={"Host": f"evil.example:{empty_page}"})
-        answer = connection.getresponse()
-        assert answer.status == 403 and b"--host" in answer.read()
-        connection.close()
-    connection = HTTPConnection("127.0.0.1", empty_page, timeout=60)
-    connection.request("GET", "/static/js/bokeh.min.js", headers={"Host": f"localhost:{empty_page}"})
-    assert connection.getresponse().status == 200
+@pytest.fixture
+def port() -> Iterator[int]:
+    """The port of a server with a small page and no models."""
+    with running(PageServer("<p>page</p>", PythonAnswers({}), "127.0.0.1", 0)) as port:
+        yield port
+
+
+def asked(port: int, method: str, path: str, body: bytes | None = None, **headers: str) -> tuple[HTTPResponse, bytes]:
+    connection = HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request(method, path, body, headers={"Host": f"localhost:{port}", **headers})
+    answer = connection.getresponse()
+    content = answer.read()
     connection.close()
+    return answer, content
 
 
-def test_without_bokeh_the_command_says_what_to_install() -> None:
-    code = f"import sys; sys.modules['bokeh'] = None\n{RUN}"
-    done = subprocess.run([sys.executable, "-c", code, "demo"], capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert "pip install 'priorfit[demo]'" in done.stderr and done.stderr.count("\n") == 2
+def test_a_name_that_was_rebound_to_this_machine_is_answered_403(port: int) -> None:
+    """Every address of the server and every method."""
+    for method, path in (("GET", "/"), ("GET", "/nowhere"), ("POST", "/answer"), ("DELETE", "/")):
+        answer, content = asked(port, method, path, Host=f"evil.example:{port}")
+        assert answer.status == 403 and b"--host" in content
+    answer, _ = asked(port, "POST", "/answer", b"{}", Origin="http://evil.example")
+    assert answer.status == 403
+
+
+def test_the_page_is_all_there_is_to_get(port: int) -> None:
+    answer, content = asked(port, "GET", "/?x=1")
+    assert (answer.status, content) == (200, b"<p>page</p>")
+    assert answer.headers["Content-Security-Policy"] == "frame-ancestors 'none'"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff" and "Python" not in answer.headers["Server"]
+    answer, content = asked(port, "HEAD", "/")
+    assert (answer.status, content, answer.headers["Content-Length"]) == (200, b"", "11")
+    for path in ("/../pyproject.toml", "/static/js", "/answer", "//etc/passwd"):
+        assert asked(port, "GET", path)[0].status == 404
+    assert asked(port, "PUT", "/", b"x")[0].status == 501
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "headers", "words"),
+    [
+        ("/", b"{}", {}, b"go to /answer"),
+        ("/answer", b"{}", {"Content-Length": str(MOST_BYTES + 1)}, b"go to /answer"),
+        ("/answer", b"{}", {"Content-Length": "-1"}, b"go to /answer"),
+        ("/answer", b"[" * 20_000, {}, b"expected a question of the page"),
+        ("/answer", json.dumps({"model": "m"}).encode(), {}, b"expected a question of the page"),
+    ],
+)
+def test_what_is_no_question_is_answered_400(
+    path: str, body: bytes, headers: dict[str, str], words: bytes, port: int
+) -> None:
+    answer, content = asked(port, "POST", path, body, **headers)
+    assert answer.status == 400 and words in content
+
+
+def test_a_port_that_is_none_is_refused() -> None:
+    with pytest.raises(InputError, match="a number from 0 to 65535; got 70000"):
+        PageServer("", PythonAnswers({}), "127.0.0.1", 70_000)

@@ -6,16 +6,8 @@ for the browser. It cannot change the Host header, which still holds its own nam
 
 import ipaddress
 import socket
-from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
-
-from priorfit.extras import needs_extra
-
-with needs_extra("demo"):
-    from tornado.httputil import HTTPServerRequest
-    from tornado.routing import Matcher
-    from tornado.web import RequestHandler
 
 EVERYWHERE = ("", "0.0.0.0", "::")
 LOCAL = ("localhost", "127.0.0.1", "::1")
@@ -85,26 +77,9 @@ def authority(name: str, port: int) -> str:
     return f"[{name}]:{port}" if ":" in name else f"{name}:{port}"
 
 
-class Foreign(Matcher):
-    """Matches the requests that are refused."""
-
-    def __init__(self, hosts: Hosts) -> None:
-        self._hosts = hosts
-
-    def match(self, request: HTTPServerRequest) -> dict[str, Iterable[object]] | None:
-        """See tornado's `Matcher.match`: a dict if it matches, else None."""
-        return {} if self._hosts.refuses(request.host, request.headers.get("Origin")) else None
-
-
-class Refusal(RequestHandler):
-    """Answers 403 and says why, whatever was asked."""
-
-    def prepare(self) -> None:
-        """End the request before any method is called."""
-        self.set_status(403)
-        self.set_header("Content-Type", "text/plain; charset=utf-8")
-        self.finish(
-            "priorfit demo: this name is not one of this server's, so the page is not shown: another site could be "
-            "behind it. Open the address that the terminal shows, or start with --host and the name you want to use; "
-            "with --host 0.0.0.0, open it by the numeric address of the machine.\n"
-        )
+REFUSAL = (
+    "priorfit demo: this name is not one of this server's, so the page is not shown: another site could be behind it. "
+    "Open the address that the terminal shows, or start with --host and the name you want to use; with --host 0.0.0.0, "
+    "open it by the numeric address of the machine.\n"
+)
+"""What a refused request is answered."""
