@@ -16,7 +16,6 @@ from priorfit.network.latents.posterior import LatentPosterior
 from priorfit.network.problem import Problem
 from priorfit.network.validation import checked_queries
 from priorfit.priors.laws import log_likelihood
-from priorfit.priors.program import placed
 from priorfit.values import Values
 
 PRIOR_SHARE = 1 / 8
@@ -98,7 +97,7 @@ def proposed(
     own = latents.chain(count - from_prior)
     guard = latents.chain(from_prior, parts.encoded(target.latents(target.prior_draws(from_prior))))
     numbers = torch.cat([own.numbers, guard.numbers], dim=1)
-    values = placed(parts.decoded(numbers), target.x)
+    values = prior.placed(parts.decoded(numbers), target.x)
     flat = {name: value.flatten(0, 1) for name, value in values.items()}
     densities = {
         latent.name: log_likelihood(latent.law(flat, len(flat[latent.name])), flat[latent.name]).unflatten(

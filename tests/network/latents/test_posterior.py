@@ -56,6 +56,9 @@ def test_latents_have_distributions_of_their_supports(model, tasks):
     with pytest.raises(UnknownLatentError, match="there is no latent 'decay'; the latents are frequency, weight"):
         latents["decay"]
     assert latents.get("decay") is None
+    for count in (0, -1, True):
+        with pytest.raises(InputError, match="count must be a whole number of at least 1"):
+            latents.sample(count)
 
 
 def test_a_single_dataset_has_no_batch_axis(model, tasks):

@@ -101,6 +101,8 @@ class LatentPosterior(Mapping[str, Distribution]):
         The context is encoded once: each draw goes through the network as one query for each number, which sees the
         context and the numbers drawn before it.
         """
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            raise InputError(f"count must be a whole number of at least 1; got {count!r}.")
         drawn = self._parts.decoded(self.chain(count).numbers)
         return {name: self._arranged(value, count) for name, value in drawn.items()}
 
