@@ -33,6 +33,9 @@ FINE, COARSE = 3e-5, 1.2e-4
 """Afterwards cells are halved whose posterior mass is above this; both answers are compared."""
 
 MOST_ROUNDS = 24
+MIXED = 16_384
+"""Cells that a predictive is a mixture over."""
+
 POINTS_AT_ONCE = 2**21
 
 
@@ -73,10 +76,13 @@ class Quadrature:
         return float(((masses[1] - masses[0]) / (ends[1] - ends[0])).clamp_min(1e-300).log())
 
     def predict(self, x: Float[Tensor, "points features"]) -> Distribution:
-        """The posterior predictive, batch shape ``(1, points)``."""
-        middle = ndtr((ndtri(self.low) + ndtri(self.high)) / 2)
+        """The posterior predictive, batch shape ``(1, points)``, over cells at equal steps of the cumulative mass."""
+        order = self.low[:, 0].argsort()
+        steps = (torch.arange(MIXED, dtype=torch.float64) + 0.5) / MIXED
+        chosen = order[torch.searchsorted(self.weights[order].cumsum(0), steps).clamp(max=len(order) - 1)]
+        middle = ndtr((ndtri(self.low[chosen]) + ndtri(self.high[chosen])) / 2)
         latents = {name: value[None].to(x.dtype) for name, value in values_at(self.prior, middle).items()}
-        particles = Particles(latents, self.log_mass.log_softmax(0)[None])
+        particles = Particles(latents, torch.zeros(1, MIXED, dtype=torch.float64))
         return ParticlePosterior(self.prior, particles, torch.Size((1,))).predict(x[None])
 
 

@@ -1,4 +1,4 @@
-"""The truth for the six own priors by importance sampling: its error, seconds a dataset, and its distance from quadrature.
+"""The truth for the six own priors by importance sampling: its error, its cost, and its distance from quadrature.
 
     python benchmarks/pilots/own_priors_truth.py --datasets 16 [--priors waves] [--tell]
 
@@ -25,9 +25,9 @@ from benchmarks.common.quadrature import Quadrature, quadrature
 from benchmarks.common.report import RESULTS
 from benchmarks.pilots.own_priors_models import ORDER, own_prior
 from priorfit.baselines import OraclePosterior, ProgramOracle
+from priorfit.baselines.exact.program_oracle import divergence
 from priorfit.data import Batch
 from priorfit.errors import UncertainTruthWarning
-from priorfit.baselines.exact.program_oracle import divergence
 
 ROWS = RESULTS / "own_priors_truth.jsonl"
 SIZES = (3, 10, 30)
