@@ -1,8 +1,9 @@
 import warnings
+from itertools import product
 
 import pytest
 import torch
-from torch.distributions import Normal, Uniform
+from torch.distributions import Bernoulli, Categorical, Normal, Uniform
 
 import priorfit as pf
 from priorfit.errors import InputError, ShapeError, UncertainTruthWarning
@@ -163,3 +164,39 @@ def test_the_kind_of_a_mixture_is_a_latent_where_kinds_are_named():
 def test_the_joint_density_of_an_exact_network_hardly_depends_on_the_order():
     found = joint_check(pf.load("gp-rbf-1d"), pf.GaussianProcess(num_features=1, lengthscale=0.6), 10, seed=0)
     assert found.verdict == "good" and 0 < found.numbers["spread"] < 0.02
+
+
+@prior(
+    num_features=1,
+    kind=Categorical(torch.tensor([0.2, 0.3, 0.5])),
+    shifted=lambda kind: Bernoulli(0.2 + 0.3 * (kind == 1)),
+)
+def steps(x, kind, shifted):
+    """Six functions, so that posteriors are finite sums; labels are whole numbers and may index a table."""
+    return Normal(torch.tensor([0.0, 0.4, 1.0])[kind] + 0.7 * shifted * x[..., 0], 0.5)
+
+
+def test_refined_and_sampled_classes_agree_with_sums_over_them():
+    with seeded(0):
+        spaces = spaces_of(steps.latents, steps.sample_latents(512))
+        network = PFN(SETTINGS, Problem(1, pf.Real(), (0.0, 1.0), latents=spaces)).frozen()
+    network.prior = steps
+    x, y = torch.tensor([[0.2], [0.9]]), torch.tensor([0.6, 0.8])
+    probs = torch.zeros(3, 2)
+    for kind, shifted in product(range(3), range(2)):
+        rise = 0.5 if kind == 1 else 0.2
+        law = Normal(torch.tensor([0.0, 0.4, 1.0])[kind] + 0.7 * shifted * x[:, 0], 0.5)
+        prior_mass = [0.2, 0.3, 0.5][kind] * (rise if shifted else 1 - rise)
+        probs[kind, shifted] = prior_mass * law.log_prob(y).sum().exp()
+    probs = probs / probs.sum()
+    with seeded(1):
+        found = network.condition(x, y).refined(particles=20_000)
+    for posterior in (found, pf.exact(steps).condition(x, y)):
+        kinds, shifted = posterior.latents["kind"], posterior.latents["shifted"]
+        assert float(kinds.cdf(0.5)) == pytest.approx(float(probs[0].sum()), abs=0.01)
+        assert float(kinds.cdf(1.5)) == pytest.approx(float(probs[:2].sum()), abs=0.01)
+        assert float(shifted.mean) == pytest.approx(float(probs[:, 1].sum()), abs=0.01)
+    for one in (True, 1, 1.0):
+        given = network.condition(x, y, shifted=one).refined(particles=20_000).latents["kind"]
+        assert float(given.cdf(0.5)) == pytest.approx(float(probs[0, 1] / probs[:, 1].sum()), abs=0.02)
+    assert network.condition(x, y, kind=2.0).sample_functions(x, 3, noise=True).shape == (3, 2)

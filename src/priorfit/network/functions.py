@@ -10,7 +10,7 @@ from priorfit.errors import InputError, ShapeError
 from priorfit.importance.particles import ParticlePosterior, Particles
 from priorfit.importance.target import Target
 from priorfit.network.latents.posterior import LatentPosterior
-from priorfit.priors.program import ProgramPrior, placed
+from priorfit.priors.program import ProgramPrior
 from priorfit.values import Values, as_tensor
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def target_of(
 ) -> Target:
     """The posterior of the latents up to a constant, for the context that a network was conditioned on."""
     x, y = (each.float() for each in context)
-    return Target(prior, x, y, placed(known, x))
+    return Target(prior, x, y, prior.placed(known, x))
 
 
 def functions_by_latents(
@@ -50,7 +50,7 @@ def functions_by_latents(
 ) -> Num[Tensor, "count *batch query"]:
     """Latents drawn jointly by the network, then the mean of the prior's law at them, or draws of it."""
     numbers = latents.chain(count).numbers
-    values = placed(latents.parts.decoded(numbers), query_x.float())
+    values = prior.placed(latents.parts.decoded(numbers), query_x.float())
     equal = torch.zeros(numbers.shape[:2], dtype=torch.float64)
     return ParticlePosterior.of_all(prior, Particles(values, equal), query_x.shape[:-2]).functions(query_x, noise)
 

@@ -16,11 +16,14 @@ from priorfit.network.latents.posterior import LatentPosterior
 from priorfit.network.problem import Problem
 from priorfit.network.validation import checked_queries
 from priorfit.priors.laws import log_likelihood
-from priorfit.priors.program import placed
 from priorfit.values import Values
 
 PRIOR_SHARE = 1 / 8
 """Share of the proposals that are draws of the prior, so that no weight exceeds a constant times the likelihood."""
+
+REPEATS = 7
+"""Draws of the last latent for each draw of all others: the network's passes are what a particle costs, and so many
+particles share one. Weights are exact all the same."""
 
 FEWEST_PARTICLES = 64
 """With fewer, no tail of the weights can be fitted."""
@@ -95,10 +98,11 @@ def proposed(
     """Draws of the network and of the prior, and the log weights of all against the mixture of both."""
     parts, prior = latents.parts, target.prior
     from_prior = max(1, round(PRIOR_SHARE * count))
-    own = latents.chain(count - from_prior)
-    guard = latents.chain(from_prior, parts.encoded(target.latents(target.prior_draws(from_prior))))
+    own = latents.chain(max(1, (count - from_prior) // REPEATS), REPEATS)
+    from_prior = count - own.numbers.shape[1]
+    guard = latents.density(parts.encoded(target.latents(target.prior_draws(from_prior))))
     numbers = torch.cat([own.numbers, guard.numbers], dim=1)
-    values = placed(parts.decoded(numbers), target.x)
+    values = prior.placed(parts.decoded(numbers), target.x)
     flat = {name: value.flatten(0, 1) for name, value in values.items()}
     densities = {
         latent.name: log_likelihood(latent.law(flat, len(flat[latent.name])), flat[latent.name]).unflatten(

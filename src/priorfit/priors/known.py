@@ -34,7 +34,7 @@ def known_values(
             near = get_close_matches(name, by_name, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise InputError(f"there is no latent {name!r}; the latents are {', '.join(by_name) or 'none'}.{hint}")
-        number = torch.tensor(value) if isinstance(value, int | float) else as_tensor(value, name)
+        number = as_tensor(torch.tensor(value) if isinstance(value, int | float) else value, name)
         found[name] = _arranged(by_name[name], number, batch_shape)
     return found
 

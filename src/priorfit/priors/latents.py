@@ -39,6 +39,8 @@ class Latent:
     parents: tuple[str, ...] = ()
     """The earlier latents that its distribution depends on."""
     source: LatentSource = field(kw_only=True, repr=False, metadata={"described": False})
+    is_label: bool = field(default=False, kw_only=True, repr=False, metadata={"described": False})
+    """Whether its draws are whole numbers, as those of a Categorical; all other draws are real, 0.0 and 1.0 too."""
 
     def law(self, earlier: Mapping[str, Num[Tensor, "batch size"]], batch_size: int) -> Distribution:
         """Its distribution given the earlier latents, of batch shape ``(batch, size)``."""
@@ -49,6 +51,12 @@ class Latent:
             return found.expand(torch.Size((batch_size, self.size)))
         except RuntimeError as error:
             raise PriorError(_wrong_shape(self.name, found)) from error
+
+    def as_drawn(self, value: Num[Tensor, "..."]) -> Num[Tensor, "..."]:
+        """A value in the type that draws have, whatever type a caller or a network gave it."""
+        if self.is_label:
+            return value.long()
+        return value if value.is_floating_point() else value.to(torch.get_default_dtype())
 
 
 def is_discrete(law: Distribution) -> bool:
@@ -68,8 +76,9 @@ def named_latents(sources: Mapping[str, LatentSource]) -> tuple[Latent, ...]:
     for name, source in sources.items():
         check_name(name)
         parents = () if isinstance(source, Distribution) else _parents(name, source, [latent.name for latent in found])
-        size, text = _size_and_text(name, source, parents, found)
-        found.append(Latent(name, size, text, parents, source=source))
+        law, size = _tried(name, source, parents, found)
+        text = _text(law) if isinstance(source, Distribution) else _kind_text(law, parents)
+        found.append(Latent(name, size, text, parents, source=source, is_label=isinstance(law, Categorical)))
     return tuple(found)
 
 
@@ -111,12 +120,15 @@ def _parents(name: str, source: object, earlier: list[str]) -> tuple[str, ...]:
     return needed
 
 
-def _size_and_text(name: str, source: LatentSource, parents: tuple[str, ...], earlier: list[Latent]) -> tuple[int, str]:
+def _tried(
+    name: str, source: LatentSource, parents: tuple[str, ...], earlier: list[Latent]
+) -> tuple[Distribution, int]:
+    """The distribution of a latent, given a few draws of its parents, and how many numbers it has."""
     if isinstance(source, Distribution):
         _check_law(name, source)
         if len(source.batch_shape) > 1:
             raise InputError(_wrong_shape(name, source))
-        return (source.batch_shape or (1,))[0], _text(source)
+        return source, (source.batch_shape or (1,))[0]
     sizes, law = set(), Distribution(validate_args=False)
     for count in PROBED:
         with seeded(0):
@@ -130,8 +142,12 @@ def _size_and_text(name: str, source: LatentSource, parents: tuple[str, ...], ea
     lengths = {shape[-1] for shape in sizes}
     if len(lengths) > 1 or any(len(shape) != 2 or shape[0] not in PROBED for shape in sizes):
         raise InputError(_wrong_shape(name, law))
+    return law, lengths.pop()
+
+
+def _kind_text(law: Distribution, parents: tuple[str, ...]) -> str:
     kind = type(law).__name__
-    return lengths.pop(), f"{kind} given {', '.join(parents)}" if parents else kind
+    return f"{kind} given {', '.join(parents)}" if parents else kind
 
 
 def _text(law: Distribution) -> str:

@@ -147,7 +147,7 @@ def _kind(kinds: Sequence[str] | None, weights: tuple[float, ...] | None, count:
     if len(kinds) != count or len(set(kinds)) != count:
         raise InputError(f"kinds must name each of the {count} priors of a Mixture once; got {list(kinds)}.")
     law = Categorical(torch.tensor(weights or [1.0] * count))
-    return (Latent("kind", 1, f"one of {', '.join(kinds)}", source=law),)
+    return (Latent("kind", 1, f"one of {', '.join(kinds)}", source=law, is_label=True),)
 
 
 def _check_components(priors: tuple[Prior, ...], weights: tuple[float, ...] | None) -> None:

@@ -81,6 +81,13 @@ class ProgramPrior(Prior):
         """Draws of all latents, ``(batch, size)`` each, on the device and in the precision of ``like``."""
         return placed(sampled(self.latents, batch_size), torch.empty(0) if like is None else like)
 
+    def placed(
+        self, latents: Mapping[str, Num[Tensor, "..."]], like: Float[Tensor, "..."]
+    ) -> dict[str, Num[Tensor, "..."]]:
+        """Latents as the function gets them when it draws: in the type of draws, on the device of ``like``."""
+        by_name = {latent.name: latent for latent in self.latents}
+        return placed({name: by_name[name].as_drawn(value) for name, value in latents.items()}, like)
+
     def law(
         self, x: Float[Tensor, "batch points features"], latents: Mapping[str, Num[Tensor, "batch size"]]
     ) -> Distribution:

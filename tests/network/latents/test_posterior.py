@@ -56,6 +56,9 @@ def test_latents_have_distributions_of_their_supports(model, tasks):
     with pytest.raises(UnknownLatentError, match="there is no latent 'decay'; the latents are frequency, weight"):
         latents["decay"]
     assert latents.get("decay") is None
+    for count in (0, -1, True):
+        with pytest.raises(InputError, match="count must be a whole number of at least 1"):
+            latents.sample(count)
 
 
 def test_a_single_dataset_has_no_batch_axis(model, tasks):
@@ -69,7 +72,7 @@ def test_joint_draws_follow_the_chain_rule(model, tasks):
     posterior = model.condition(tasks.context_x, tasks.context_y)
     with seeded(2):
         chain = posterior.latents.chain(4)
-    again = posterior.latents.chain(4, chain.numbers)
+    again = posterior.latents.density(chain.numbers)
     torch.testing.assert_close(chain.log_prob, again.log_prob)
     row, draw = 1, 2
     values = model.latent_parts.decoded(chain.numbers)
@@ -99,6 +102,18 @@ def test_joint_draws_follow_the_chain_rule(model, tasks):
         value = values[space.name][row, draw]
         known[space.name] = value if space.size > 1 else value[0]
     assert total == pytest.approx(float(chain.log_prob[row, draw]), abs=1e-3)
+
+
+def test_repeated_draws_share_all_numbers_but_the_last_and_have_the_density_that_they_state(model, tasks):
+    latents = model.condition(tasks.context_x, tasks.context_y, kind=1).latents  # the last unknown number is the noise
+    with seeded(3):
+        chain = latents.chain(4, repeats=5)
+    assert chain.numbers.shape == (3, 20, 5)
+    shared = chain.numbers.unflatten(1, (4, 5))
+    for number, distinct in enumerate((1, 1, 1, 5, 1)):
+        assert shared[0, 0, :, number].unique().numel() == distinct
+        assert number == 4 or shared[0, :, 0, number].unique().numel() == 4
+    torch.testing.assert_close(chain.log_prob, latents.density(chain.numbers).log_prob, rtol=1e-4, atol=1e-4)
 
 
 def test_known_latents_change_answers_and_are_what_is_drawn(model, tasks):

@@ -15,7 +15,7 @@ from priorfit.importance.particles import LatentDraws, ParticlePosterior, Partic
 from priorfit.importance.target import Target
 from priorfit.priors.known import known_values
 from priorfit.priors.laws import log_likelihood
-from priorfit.priors.program import ProgramPrior, placed
+from priorfit.priors.program import ProgramPrior
 from priorfit.seeding import seeded
 from priorfit.values import Values
 
@@ -142,7 +142,7 @@ class ProgramOracle:
         x, y = asked_context(context_x, context_y, self.prior)
         shape = x.shape[:-2]
         x, y = x.reshape(shape.numel(), *x.shape[-2:]).float(), y.reshape(shape.numel(), -1).float()
-        fixed = placed(known_values(self.prior.latents, known, shape), x)
+        fixed = self.prior.placed(known_values(self.prior.latents, known, shape), x)
         target = Target(self.prior, x, y, fixed)
         self._check_support(target)
         return target, shape

@@ -85,12 +85,16 @@ class Transformer(nn.Module):
 
         They look at the context, as queries do, and queries look at both; the context does not see them.
         """
-        start = num_context + num_known
-        for block in self.layers():
+        if not num_known:
+            return self(tokens, num_context)
+        start, layers = num_context + num_known, self.layers()
+        for block in layers:
             normed = block.attention_norm(tokens)
             memory = block.memory(normed[:, :num_context])
             offered = block.attention.projections.keys_values(normed[:, num_context:start])
             queries = block(tokens[:, start:], normed[:, start:], memory.joined(offered))
+            if block is layers[-1]:  # nobody reads the others after this
+                return self.final_norm(queries)
             tokens = torch.cat([block(tokens[:, :start], normed[:, :start], memory), queries], dim=1)
         return self.final_norm(tokens[:, start:])
 

@@ -12,6 +12,7 @@ from torch.distributions import Categorical, Distribution
 from priorfit.distributions.normal_mixture import NormalMixture
 from priorfit.distributions.weighted_draws import WeightedDraws
 from priorfit.errors import InputError, UnknownLatentError
+from priorfit.network.attention.attention import KeysValues
 from priorfit.network.latents.densities import LatentDensity
 from priorfit.network.latents.parts import LatentParts
 from priorfit.network.latents.spaces import LatentSpace
@@ -101,6 +102,8 @@ class LatentPosterior(Mapping[str, Distribution]):
         The context is encoded once: each draw goes through the network as one query for each number, which sees the
         context and the numbers drawn before it.
         """
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            raise InputError(f"count must be a whole number of at least 1; got {count!r}.")
         drawn = self._parts.decoded(self.chain(count).numbers)
         return {name: self._arranged(value, count) for name, value in drawn.items()}
 
@@ -108,26 +111,44 @@ class LatentPosterior(Mapping[str, Distribution]):
         shaped = value.movedim(1, 0).reshape(count, *self._batch_shape, value.shape[-1])
         return shaped if value.shape[-1] > 1 else shaped[..., 0]
 
-    def chain(self, count: int, given: Float[Tensor, "datasets draws numbers"] | None = None) -> Chain:
-        """Draw number after number, or evaluate the density of those that are given."""
-        memory, parts = self._memory, self._parts
-        numbers = torch.zeros(self._datasets, count, parts.count) if given is None else given.float()
+    def chain(self, count: int, repeats: int = 1) -> Chain:
+        """Draw number after number; the last is drawn ``repeats`` times for each of ``count`` draws of all others.
+
+        All ``count * repeats`` draws have the density that is given with them; those that share all other numbers are
+        not independent.
+        """
+        return self._chained(torch.zeros(self._datasets, count, self._parts.count), repeats)
+
+    def density(self, numbers: Float[Tensor, "datasets draws numbers"]) -> Chain:
+        """The joint density of numbers that are given."""
+        return self._chained(numbers.float(), 0)
+
+    def _chained(self, numbers: Float[Tensor, "datasets draws numbers"], repeats: int) -> Chain:
+        """Number after number, drawn or, with no repeats, as given; the network is asked once for each draw."""
+        memory, count = self._memory, numbers.shape[1]
         numbers = numbers.to(self._model.decoder.weight.device)
         if memory.known:
             numbers[..., list(memory.known)] = memory.numbers[:, None].to(numbers)
+        unknown = [number for number in range(self._parts.count) if number not in memory.known]
         total = torch.zeros(self._datasets, count, dtype=torch.float64, device=numbers.device)
-        earlier, unknown = [], [number for number in range(parts.count) if number not in memory.known]
+        earlier: list[list[KeysValues]] = []
         with torch.no_grad():
             for number in unknown:
-                law = parts.law(self._states(number, count, earlier), number)
-                if given is None:
+                law = self._parts.law(self._states(number, count, earlier), number)
+                if number == unknown[-1] and repeats > 1:
+                    law = repeated(law, repeats)
+                    numbers, total = (each.repeat_interleave(repeats, 1) for each in (numbers, total))
+                if repeats:
                     numbers[..., number] = law.sample().to(numbers)
                 total = total + law.log_prob(numbers[..., number]).double()
                 if number != unknown[-1]:
-                    tokens = parts.known_tokens(numbers[..., [number]].flatten(0, 1), [number])
-                    tokens = tokens.reshape(self._datasets, count, -1)
-                    earlier.append(self._model.transformer.offered(tokens, memory.data_layers))
+                    earlier.append(self._offered(numbers[..., [number]], number))
         return Chain(numbers, total)
+
+    def _offered(self, value: Float[Tensor, "datasets draws 1"], number: int) -> list[KeysValues]:
+        """What later queries see of a number that was drawn, one key for each draw in every layer."""
+        tokens = self._parts.known_tokens(value.flatten(0, 1), [number]).unflatten(0, value.shape[:2])[:, :, 0]
+        return self._model.transformer.offered(tokens, self._memory.data_layers)
 
     def _states(self, number: int, count: int, earlier: list) -> Float[Tensor, "datasets draws width"]:
         tokens = self._parts.asked_tokens([number], self._datasets)  # (datasets, 1, width)
@@ -135,6 +156,15 @@ class LatentPosterior(Mapping[str, Distribution]):
             return self._model.transformer.predict(tokens, self._memory.layers).expand(-1, count, -1)
         own = [list(layer) for layer in zip(*earlier, strict=True)]
         return self._model.transformer.predict_each(tokens.expand(-1, count, -1), self._memory.layers, own)
+
+
+def repeated(law: Distribution, repeats: int) -> Distribution:
+    """A law of batch shape ``(datasets, draws)`` with each of its draws repeated."""
+    if isinstance(law, Categorical):
+        return Categorical(logits=law.logits.repeat_interleave(repeats, 1), validate_args=False)
+    assert isinstance(law, NormalMixture)
+    parameters = (part.repeat_interleave(repeats, 1) for part in (law.logits, law.loc, law.scale))
+    return NormalMixture(*parameters, validate_args=False)
 
 
 def missing_latents(model: "PFN") -> str:

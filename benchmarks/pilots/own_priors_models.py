@@ -1,0 +1,87 @@
+"""Networks for the six own priors, trained once for some minutes and kept in ``build/own_priors``, outside of git.
+
+    python benchmarks/pilots/own_priors_models.py --minutes 10 [--priors waves growth]
+
+Minutes are those of the processor, by one thread, so that other work on the machine does not matter. A training that
+was stopped goes on. The network is the plain transformer, which the race of `fit` chooses for such priors or should; a race
+would take a quarter of the clock. Targets are expected where the law has a closed form for it (Normals and classes).
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))  # the clone, so that `benchmarks` is found
+
+import torch
+
+import priorfit as pf
+from benchmarks.pilots.own_priors import OWN
+from priorfit.network import PFN
+from priorfit.priors import ProgramPrior
+
+MODELS = Path(__file__).parents[2] / "build" / "own_priors"
+ORDER = ("waves", "growth", "dose_response", "change_point", "two_branches", "rings")
+NUM_POINTS = 50
+SEED = 0
+
+
+def own_prior(name: str) -> ProgramPrior:
+    """One of the six own priors."""
+    prior = OWN[name]
+    assert isinstance(prior, ProgramPrior)
+    return prior
+
+
+def folder_of(name: str, minutes: float) -> Path:
+    """Where the network of a prior is kept."""
+    return MODELS / f"{name}-{minutes:g}"
+
+
+def is_trained(name: str, minutes: float) -> bool:
+    """Whether the network of a prior is there."""
+    return folder_of(name, minutes).exists()
+
+
+def model_of(name: str, minutes: float) -> PFN:
+    """The network of a prior, trained if it is not there yet."""
+    prior, folder = own_prior(name), folder_of(name, minutes)
+    if not folder.exists():
+        train(prior, minutes).save(folder)
+    model = pf.load(folder, prior=prior)
+    assert isinstance(model, PFN)
+    return model
+
+
+def train(prior: ProgramPrior, minutes: float) -> PFN:
+    """Some minutes of training, from where a stopped one left off."""
+    run = MODELS / f"{prior.name}-{minutes:g}.run"
+    return pf.fit(
+        prior,
+        num_points=NUM_POINTS,
+        minutes=minutes,
+        seed=SEED,
+        network=pf.NetworkSettings(),
+        targets="expected" if prior.offers_expected else "sampled",
+        progress=False,
+        folder=run,
+        resume=run.exists(),
+    )
+
+
+def main() -> None:
+    """Train whatever is missing."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--priors", nargs="*", default=list(ORDER))
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    time.perf_counter = time.process_time  # the clock that budgets are planned by
+    for name in arguments.priors:
+        training = model_of(name, arguments.minutes).card.training
+        print(f"{name}: {training['steps']} steps in {training['seconds']} s of the processor", flush=True)
+
+
+if __name__ == "__main__":
+    main()
