@@ -17,6 +17,7 @@ from priorfit.network.functions import (
     program_of,
     target_of,
 )
+from priorfit.network.joint import JointPredictive, narrowed
 from priorfit.network.latents.posterior import LatentPosterior
 from priorfit.network.limits import warn_of_inputs
 from priorfit.network.reading import Reading
@@ -101,8 +102,9 @@ class PFNPosterior:
         """Whole functions, coherent over x: ``(count, *batch, query)``.
 
         Where the prior is at hand and has a law: latents drawn by the network, then the mean of the law, or with
-        ``noise=True`` a draw of it. Otherwise point after point, each given those before it, which gives noisy draws
-        alone and takes a pass for each point.
+        ``noise=True`` a draw of it. Else, where the network has a solver for reals: draws of its joint Gaussian with the
+        margins of the network, see `joint`. Otherwise point after point, each given those before it, which gives noisy
+        draws alone and takes a pass for each point.
         """
         x = checked_queries(query_x, self._reading.batch_shape, self._reading.num_columns, self._model.problem)
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
@@ -110,13 +112,45 @@ class PFNPosterior:
         prior = self._model.prior
         if isinstance(prior, ProgramPrior) and prior.has_law and self._model.latent_parts is not None:
             return functions_by_latents(self.latents, prior, x.float(), count, noise)
+        joint = self._joint(x, noise)
+        if joint is not None:
+            return joint.sample((count,))
         if not noise:
             raise InputError(
-                "functions without noise need the law of the prior, which this model does not have at hand. Ask for "
-                "noise=True, bind a prior that returns a law by pf.load(folder, prior=...), or name one in fit."
+                "functions without noise need the law of the prior or a network with a solver for reals; this model "
+                "has neither at hand. Ask for noise=True, bind a prior that returns a law by pf.load(folder, "
+                "prior=...), or name one in fit."
             )
         asked = self._asked
         return functions_point_after_point(self._network, (asked.x, asked.y), x, count, asked.latents)
+
+    def joint(self, query_x: Values, noise: bool = True) -> JointPredictive:
+        """The joint predictive of all queries in closed form, where the network has a solver for reals.
+
+        Dependence is that of the solver's joint Gaussian, margins are those of `predict`. With ``noise=False`` it is
+        that of the function below the observations: the solver's functions without its noise, and margins whose
+        variance is smaller by the share that noise has in the solver's own; mean and shape stay. That is exact where
+        the solver is right up to units, as for Gaussian processes of known noise, and as good as the solver's noise
+        elsewhere.
+        """
+        x = checked_queries(query_x, self._reading.batch_shape, self._reading.num_columns, self._model.problem)
+        joint = self._joint(x, noise)
+        if joint is None:
+            raise InputError(
+                "a joint predictive needs a network with a solver for reals (LinearSolver, LatentSolver), conditioned "
+                "on data alone; this one has none. Use sample_functions(x, count, noise=True) and joint_log_prob."
+            )
+        return joint
+
+    def _joint(self, query_x: Num[Tensor, "*batch query columns"], noise: bool) -> JointPredictive | None:
+        inputs = self._model.readable_inputs(self._reading.inputs(query_x), "query_x")
+        function = self._model.joint_normals(inputs, self._memory)
+        if function is None:
+            return None
+        margins = self.predict(query_x)
+        if noise:
+            return JointPredictive(function.observed(), margins)
+        return JointPredictive(function, narrowed(margins, function.noise_share().reshape(margins.batch_shape)))
 
     def joint_log_prob(self, query_x: Values, y: Values) -> Float[Tensor, "*batch"]:
         """log p(y | context) of all queries together, by the chain rule in the order in which they are given."""

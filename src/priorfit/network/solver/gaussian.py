@@ -26,6 +26,14 @@ class Solution(ABC):
     def moments(self, phi: Phi) -> tuple[Numbers, Numbers]:
         """The posterior mean and variance of w . phi."""
 
+    @abstractmethod
+    def covariance(self, phi: Phi) -> Square:
+        """The posterior covariance of w . phi between points."""
+
+    @abstractmethod
+    def draws(self, phi: Phi, count: int) -> Float[Tensor, "batch heads points count"]:
+        """Draws of w . phi: the weights are drawn once for all points."""
+
     def mean(self, phi: Phi) -> Numbers:
         """The posterior mean of w . phi."""
         return self.moments(phi)[0]
@@ -49,6 +57,18 @@ class ByPoints(Solution):
         variance = phi.square().sum(-1) - known.square().sum(-1)
         return (known @ self.white)[..., 0], variance.clamp_min(0.0)  # of a difference that rounds
 
+    def covariance(self, phi: Phi) -> Square:
+        """See `Solution.covariance`."""
+        known = phi @ self.context.mT @ self.whitener.mT
+        return phi @ phi.mT - known @ known.mT
+
+    def draws(self, phi: Phi, count: int) -> Float[Tensor, "batch heads points count"]:
+        """See `Solution.draws`, by Matheron's rule: a draw of the prior, moved by what its errors at the context say."""
+        weights = standard_normals(phi, self.context.shape[-1], count)
+        noise = standard_normals(phi, self.context.shape[-2], count)
+        errors = self.white - self.whitener @ (self.context @ weights + noise)  # (batch, heads, context, count)
+        return phi @ (weights + self.context.mT @ (self.whitener.mT @ errors))
+
 
 class ByFeatures(Solution):
     """The covariance of the weights as W^T W, with a row of W for each feature."""
@@ -62,6 +82,16 @@ class ByFeatures(Solution):
         """See `Solution.moments`."""
         known = self.whitener @ phi.mT  # (batch, heads, features, queries)
         return (self.white[..., None, :] @ known)[..., 0, :], known.square().sum(-2)
+
+    def covariance(self, phi: Phi) -> Square:
+        """See `Solution.covariance`."""
+        known = self.whitener @ phi.mT
+        return known.mT @ known
+
+    def draws(self, phi: Phi, count: int) -> Float[Tensor, "batch heads points count"]:
+        """See `Solution.draws`."""
+        white = self.white[..., None] + standard_normals(phi, self.white.shape[-1], count)
+        return phi @ (self.whitener.mT @ white)
 
 
 @dataclass(frozen=True)
@@ -110,6 +140,11 @@ def solve_by_features(phi: Phi, values: Numbers) -> tuple[Solution, LeftOut]:
     mean, leverage = solution.moments(phi)
     rest = 1 - leverage
     return solution, LeftOut((mean - leverage * values) / rest, leverage / rest)
+
+
+def standard_normals(phi: Phi, rows: int, count: int) -> Float[Tensor, "batch heads rows count"]:
+    """Standard Normals for each regression."""
+    return torch.randn(*phi.shape[:2], rows, count, dtype=phi.dtype, device=phi.device)
 
 
 def factor_of(gram: Square) -> Square:

@@ -18,6 +18,7 @@ from priorfit.network.problem import Problem
 from priorfit.network.solver.bases import HarmonicLayer, Harmonics
 from priorfit.network.solver.families import Family, Latents, bounded, spread_out
 from priorfit.network.solver.gaussian import Evidence, LeftOut, Numbers, Phi, Solution, log_evidence, solve
+from priorfit.network.solver.joint import JointNormals, JointRegressions
 from priorfit.network.solver.mixtures import mixed
 from priorfit.network.solver.solver import FirstGuess, Points, Solved, Solver, SolverSettings, Targets
 
@@ -206,6 +207,11 @@ class LatentSolved(Solved):
     def leave_one_out(self) -> FirstGuess:
         """See `Solved.leave_one_out`; the nodes and their weights are those of the whole context."""
         return self._guess(self.left_out.mean, self.left_out.variance)
+
+    def joint(self, x: Points) -> JointNormals:
+        """See `Solved.joint`."""
+        phi, _ = self.solver.phi(self.solver.basis(x), self.nodes.latents)
+        return JointRegressions(self.solution, phi, self.nodes.log_noise[..., 0].exp(), self.nodes.log_weights)
 
     def _guess(self, mean: Numbers, variance: Numbers) -> FirstGuess:
         log_noise = self.nodes.log_noise
