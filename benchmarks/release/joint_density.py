@@ -1,0 +1,86 @@
+"""Joint log densities of four targets: the solver's Gaussian with the network's margins, beside truth and chain rule.
+
+    python benchmarks/release/joint_density.py --threads 1 --save
+
+For datasets of the model's prior, nats that log p(y_1, ..., y_4 | context) lies below the exact one (the log evidence of
+all points less that of the context), with the 95 % interval over datasets: of ``posterior.joint(x).log_prob(y)``, of
+``posterior.joint_log_prob(x, y)`` (the chain rule, where n is small enough for four more passes) and of the product of the
+margins. The last table times ``posterior.sample_functions``: a hundred functions at 200 points. Cost: six minutes.
+"""
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[2]))  # the clone, so that `benchmarks` is found
+
+import torch
+
+from benchmarks.common.report import parser_for, save, show
+from benchmarks.common.timing import median_interval
+from priorfit import exact, load
+from priorfit.metrics import Estimate
+from priorfit.network.surprise import prior_of
+from priorfit.seeding import seeded
+
+QUERIES = 4
+SIZES = {"gp-rbf-1d": (3, 10, 30), "gp-rbf-5d": (10, 50, 100, 200), "gp-hyper-1d": (3, 10, 30)}
+"""Points of the context at which each model is measured."""
+MOST_FOR_CHAIN = 50
+"""Points of the context up to which the chain rule is measured: it encodes each context four times more."""
+
+
+@torch.no_grad()
+def density_row(name: str, num_context: int, datasets: int, seed: int) -> dict[str, Any]:
+    """Gaps of all three densities at one size of the context."""
+    model = load(name)
+    prior = prior_of(model)
+    assert prior is not None
+    with seeded(seed, num_context):
+        drawn = prior.sample(datasets, num_context + QUERIES)
+    tasks, truth = drawn.split(num_context), exact(prior)
+    log_density = truth.log_evidence(drawn.x, drawn.y) - truth.log_evidence(tasks.context_x, tasks.context_y)
+    posterior = model.condition(tasks.context_x, tasks.context_y)
+    found = {
+        "joint": posterior.joint(tasks.query_x).log_prob(tasks.query_y),
+        "margins": posterior.predict(tasks.query_x).log_prob(tasks.query_y).sum(-1),
+    }
+    if num_context <= MOST_FOR_CHAIN:
+        found["chain rule"] = posterior.joint_log_prob(tasks.query_x, tasks.query_y)
+    gaps = {key: Estimate.over(log_density - value) for key, value in found.items()}
+    return {"model": name, "n": num_context, "datasets": datasets, **gaps}
+
+
+def time_row(name: str, repetitions: int) -> dict[str, Any]:
+    """Milliseconds of a hundred functions at 200 points, given 20."""
+    model = load(name)
+    with seeded(0):
+        posterior = model.condition(torch.rand(20, 1), torch.randn(20))
+    x, seconds = torch.linspace(0, 1, 200)[:, None], []
+    for _ in range(repetitions + 1):
+        start = time.perf_counter()
+        posterior.sample_functions(x, 100)
+        seconds.append(1e3 * (time.perf_counter() - start))
+    return {"model": name, "milliseconds": median_interval(seconds[1:])}
+
+
+def main() -> None:
+    """Measure, print and, when asked, save."""
+    arguments = parser_for("joint_density", __doc__).parse_args()
+    torch.set_num_threads(arguments.threads)
+    count = arguments.repetitions or (2 if arguments.quick else 512)
+    sizes = {"gp-rbf-1d": (3,)} if arguments.quick else SIZES
+    rows = [density_row(name, n, count, arguments.seed) for name, each in sizes.items() for n in each]
+    columns = ("joint", "chain rule", "margins")
+    lines = [[f"{row['model']}, n = {row['n']}", *(str(row.get(column, "-")) for column in columns)] for row in rows]
+    show(f"Nats below the exact joint log density of {QUERIES}, {count} datasets", ["model", *columns], lines)
+    times = [time_row(name, min(count, 20)) for name in sizes if name.endswith("1d")]
+    lines = [[row["model"], format(row["milliseconds"], ".1f")] for row in times]
+    show("Milliseconds of 100 functions at 200 points", ["model", f"{arguments.threads} threads"], lines)
+    if arguments.save:
+        save("joint_density", [*rows, *times], arguments.seed)
+
+
+if __name__ == "__main__":
+    main()
