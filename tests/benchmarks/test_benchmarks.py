@@ -23,6 +23,7 @@ RUNS = [
     ["pilots/label_regression"],
     ["pilots/smooth_features"],
     ["release/surprise_power"],
+    ["release/joint_density"],
     ["speed/time_to_quality", "--peers"],
 ]
 
