@@ -79,6 +79,22 @@ def test_the_joint_density_of_one_query_is_that_of_predict_and_order_does_not_ma
     torch.testing.assert_close(posterior.joint(query).log_prob(y), turned, atol=1e-4, rtol=1e-4)
 
 
+@every_network
+@pytest.mark.parametrize("shape", [(), (1,), (3,), (2, 2)])
+def test_each_of_many_sets_is_joint_in_itself(settings, shape):
+    model = shaken(settings, Problem(2, Real(), (0.0, 1.0))).double()
+    with seeded(7):
+        posterior = model.condition(torch.rand(*shape, 7, 2).double(), torch.randn(*shape, 7).double())
+        query, y = torch.rand(5, 2, *shape, 3, 2).double(), torch.randn(5, 2, *shape, 3).double()
+    for noise in (True, False):
+        together = posterior.joint(query, noise)
+        assert together.batch_shape == (5, 2, *shape)
+        one = posterior.joint(query[3, 1], noise)
+        torch.testing.assert_close(together.log_prob(y)[3, 1], one.log_prob(y[3, 1]))
+        torch.testing.assert_close(together.variance[3, 1], one.variance)
+        assert together.sample((4,)).shape == (4, 5, 2, *shape, 3)
+
+
 def test_gradients_of_draws_to_queries_are_those_of_finite_differences():
     model = shaken(SETTINGS["nodes"], Problem(2, Real(), (0.0, 1.0))).double()
     with seeded(3):

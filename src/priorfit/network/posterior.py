@@ -3,11 +3,12 @@
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+import torch
 from jaxtyping import Float, Num
 from torch import Tensor
 from torch.distributions import Categorical, Distribution, Normal
 
-from priorfit.distributions.joining import joined, reshaped
+from priorfit.distributions.joining import joined, regrouped, reshaped
 from priorfit.errors import InputError
 from priorfit.network.answering import Answering
 from priorfit.network.functions import (
@@ -26,7 +27,7 @@ from priorfit.network.surprise import DRAWS, Surprise, surprise_of
 from priorfit.network.units import NoUnits, Units
 from priorfit.network.validation import checked_queries, is_finite
 from priorfit.priors import Prior, ProgramPrior
-from priorfit.values import Values
+from priorfit.values import Values, as_tensor
 
 if TYPE_CHECKING:
     from priorfit.network.pfn import PFN
@@ -112,7 +113,7 @@ class PFNPosterior:
         prior = self._model.prior
         if isinstance(prior, ProgramPrior) and prior.has_law and self._model.latent_parts is not None:
             return functions_by_latents(self.latents, prior, x.float(), count, noise)
-        joint = self._joint(x, noise)
+        joint = self._joint(x, torch.Size(), noise)
         if joint is not None:
             return joint.sample((count,))
         if not noise:
@@ -131,10 +132,15 @@ class PFNPosterior:
         that of the function below the observations: the solver's functions without its noise, and margins whose
         variance is smaller by the share that noise has in the solver's own; mean and shape stay. That is exact where
         the solver is right up to units, as for Gaussian processes of known noise, and as good as the solver's noise
-        elsewhere.
+        elsewhere. ``query_x (*sets, *batch, query, columns)`` may hold many sets of queries; each is joint in itself.
         """
-        x = checked_queries(query_x, self._reading.batch_shape, self._reading.num_columns, self._model.problem)
-        joint = self._joint(x, noise)
+        model, reading = self._model, self._reading
+        x = as_tensor(query_x, "query_x")
+        sets = x.shape[: max(0, x.ndim - 2 - len(reading.batch_shape))]
+        if sets:
+            x = x.flatten(0, len(sets) - 1).movedim(0, -3).flatten(-3, -2)  # (*batch, sets * query, columns)
+        x = checked_queries(x, reading.batch_shape, reading.num_columns, model.problem)
+        joint = self._joint(x, sets, noise)
         if joint is None:
             raise InputError(
                 "a joint predictive needs a network with a solver for reals (LinearSolver, LatentSolver), conditioned "
@@ -142,12 +148,16 @@ class PFNPosterior:
             )
         return joint
 
-    def _joint(self, query_x: Num[Tensor, "*batch query columns"], noise: bool) -> JointPredictive | None:
+    def _joint(
+        self, query_x: Num[Tensor, "*batch queries columns"], sets: torch.Size, noise: bool
+    ) -> JointPredictive | None:
+        """The joint predictive of each set; ``query_x`` has the queries of all sets one after the other."""
         inputs = self._model.readable_inputs(self._reading.inputs(query_x), "query_x")
-        function = self._model.joint_normals(inputs, self._memory)
+        apart = inputs.unflatten(1, (sets.numel(), -1)).transpose(0, 1).flatten(0, 1)  # (sets * batch, query, features)
+        function = self._model.joint_normals(apart, self._memory)
         if function is None:
             return None
-        margins = self.predict(query_x)
+        margins = regrouped(self.predict(query_x), sets) if sets else self.predict(query_x)
         if noise:
             return JointPredictive(function.observed(), margins)
         return JointPredictive(function, narrowed(margins, function.noise_share().reshape(margins.batch_shape)))

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from priorfit.network.encoders.inputs import ENCODED_RMS
-from priorfit.network.solver.gaussian import LeftOut, Numbers, Phi, Solution
+from priorfit.network.solver.gaussian import LeftOut, Numbers, Phi, Solution, repeated
 from priorfit.network.solver.joint import JointNormals, JointRegressions
 from priorfit.network.solver.solver import FirstGuess, Points, Solved, Solver, Targets, linear_maps
 
@@ -127,5 +127,6 @@ class FeaturesSolved(Solved):
         noise = self.solver.noise()
         if noise is None:
             return None
-        log_weights = self.component_evidence.log_softmax(1)
-        return JointRegressions(self.solution, self.solver.phi(x), noise.expand_as(log_weights), log_weights)
+        sets = len(x) // len(self.component_evidence)
+        log_weights = repeated(self.component_evidence.log_softmax(1), sets)
+        return JointRegressions.over(self.solution.repeated(sets), self.solver.phi(x), noise[None], log_weights)

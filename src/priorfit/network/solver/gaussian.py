@@ -34,6 +34,10 @@ class Solution(ABC):
     def draws(self, phi: Phi, count: int) -> Float[Tensor, "batch heads points count"]:
         """Draws of w . phi: the weights are drawn once for all points."""
 
+    @abstractmethod
+    def repeated(self, sets: int) -> "Solution":
+        """The same posteriors for several sets of queries, one set of all datasets after the other."""
+
     def mean(self, phi: Phi) -> Numbers:
         """The posterior mean of w . phi."""
         return self.moments(phi)[0]
@@ -69,6 +73,11 @@ class ByPoints(Solution):
         errors = self.white - self.whitener @ (self.context @ weights + noise)  # (batch, heads, context, count)
         return phi @ (weights + self.context.mT @ (self.whitener.mT @ errors))
 
+    def repeated(self, sets: int) -> "ByPoints":
+        """See `Solution.repeated`."""
+        parts = (self.whitener, self.context, self.white, self.log_evidence)
+        return ByPoints(*(repeated(part, sets) for part in parts))
+
 
 class ByFeatures(Solution):
     """The covariance of the weights as W^T W, with a row of W for each feature."""
@@ -92,6 +101,10 @@ class ByFeatures(Solution):
         """See `Solution.draws`."""
         white = self.white[..., None] + standard_normals(phi, self.white.shape[-1], count)
         return phi @ (self.whitener.mT @ white)
+
+    def repeated(self, sets: int) -> "ByFeatures":
+        """See `Solution.repeated`."""
+        return ByFeatures(*(repeated(part, sets) for part in (self.whitener, self.white, self.log_evidence)))
 
 
 @dataclass(frozen=True)
@@ -140,6 +153,11 @@ def solve_by_features(phi: Phi, values: Numbers) -> tuple[Solution, LeftOut]:
     mean, leverage = solution.moments(phi)
     rest = 1 - leverage
     return solution, LeftOut((mean - leverage * values) / rest, leverage / rest)
+
+
+def repeated(numbers: Float[Tensor, "batch *shape"], sets: int) -> Float[Tensor, "repeated *shape"]:
+    """The numbers of all datasets for each of several sets of queries; those of one dataset broadcast as they are."""
+    return numbers if sets == 1 or len(numbers) == 1 else numbers.repeat(sets, *[1] * (numbers.ndim - 1))
 
 
 def standard_normals(phi: Phi, rows: int, count: int) -> Float[Tensor, "batch heads rows count"]:

@@ -99,6 +99,17 @@ class JointRegressions(JointNormals):
     noise: Evidence
     log_weights: Evidence
 
+    @classmethod
+    def over(
+        cls,
+        solution: Solution,
+        phi: Phi,
+        noise: Float[Tensor, "#batch components"],
+        log_weights: Float[Tensor, "#batch components"],
+    ) -> "JointRegressions":
+        """The regressions at queries, where all sets of queries of one dataset may share noise and weights."""
+        return cls(solution, phi, noise.expand(*phi.shape[:2]), log_weights.expand(*phi.shape[:2]))
+
     def moments(self) -> tuple[Numbers, Numbers]:
         """See `JointNormals.moments`."""
         mean, variance = self.solution.moments(self.phi)

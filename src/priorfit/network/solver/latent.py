@@ -17,7 +17,16 @@ from priorfit.network.heads.mixture import CorrectedMixtureHead, NormalMixtureHe
 from priorfit.network.problem import Problem
 from priorfit.network.solver.bases import HarmonicLayer, Harmonics
 from priorfit.network.solver.families import Family, Latents, bounded, spread_out
-from priorfit.network.solver.gaussian import Evidence, LeftOut, Numbers, Phi, Solution, log_evidence, solve
+from priorfit.network.solver.gaussian import (
+    Evidence,
+    LeftOut,
+    Numbers,
+    Phi,
+    Solution,
+    log_evidence,
+    repeated,
+    solve,
+)
 from priorfit.network.solver.joint import JointNormals, JointRegressions
 from priorfit.network.solver.mixtures import mixed
 from priorfit.network.solver.solver import FirstGuess, Points, Solved, Solver, SolverSettings, Targets
@@ -210,8 +219,10 @@ class LatentSolved(Solved):
 
     def joint(self, x: Points) -> JointNormals:
         """See `Solved.joint`."""
-        phi, _ = self.solver.phi(self.solver.basis(x), self.nodes.latents)
-        return JointRegressions(self.solution, phi, self.nodes.log_noise[..., 0].exp(), self.nodes.log_weights)
+        sets = len(x) // len(self.nodes.log_weights)
+        phi, log_noise = self.solver.phi(self.solver.basis(x), repeated(self.nodes.latents, sets))
+        noise, log_weights = log_noise[..., 0].exp(), repeated(self.nodes.log_weights, sets)
+        return JointRegressions.over(self.solution.repeated(sets), phi, noise, log_weights)
 
     def _guess(self, mean: Numbers, variance: Numbers) -> FirstGuess:
         log_noise = self.nodes.log_noise

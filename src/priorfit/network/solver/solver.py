@@ -73,7 +73,11 @@ class Solved(ABC):
         """For each point of the context, the guess from all of its other points."""
 
     def joint(self, x: Points) -> JointNormals | None:
-        """The joint Gaussian of a function of reals over queries, without noise; None where the family has none."""
+        """The joint Gaussian of a function of reals over queries, without noise; None where the family has none.
+
+        ``x`` may hold several sets of queries, one set of all datasets after the other; each set has its own joint
+        Gaussian.
+        """
         return None
 
 
