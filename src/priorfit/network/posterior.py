@@ -148,6 +148,12 @@ class PFNPosterior:
             )
         return joint
 
+    @property
+    def has_joint(self) -> bool:
+        """Whether there is a joint predictive in closed form; see `joint`."""
+        size = (max(1, self._reading.batch_shape.numel()), 0, self._reading.num_features)
+        return self._model.joint_normals(self._context[0].new_zeros(size), self._memory) is not None
+
     def _joint(
         self, query_x: Num[Tensor, "*batch queries columns"], sets: torch.Size, noise: bool
     ) -> JointPredictive | None:
