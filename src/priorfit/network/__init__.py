@@ -36,6 +36,7 @@ from priorfit.network.solver.bases import HarmonicLayer as HarmonicLayer
 from priorfit.network.solver.bases import Harmonics as Harmonics
 from priorfit.network.solver.class_regression import ClassRegression as ClassRegression
 from priorfit.network.solver.classes import ClassSolver as ClassSolver
+from priorfit.network.solver.kernel import KernelSolver as KernelSolver
 from priorfit.network.solver.latent import LatentSolver as LatentSolver
 from priorfit.network.solver.linear import LinearSolver as LinearSolver
 from priorfit.network.solver.solver import FirstGuess as FirstGuess

@@ -92,10 +92,29 @@ class JointPredictive(Distribution):
         return log_prob.to(self.margins.mean.dtype)
 
 
+def joint_of(function: JointNormals, margins: Distribution, answers: str, noise: bool) -> JointPredictive:
+    """The joint predictive of a function, or of noisy observations of it, whichever of both the margins are for."""
+    normals = function.observed() if noise else function
+    if (answers == "observations") is noise:
+        return JointPredictive(normals, margins)
+    share = function.noise_share().reshape(margins.batch_shape)
+    return JointPredictive(normals, widened(margins, share) if noise else narrowed(margins, share))
+
+
 def narrowed(margins: Distribution, noise_share: Float[Tensor, "*batch query"]) -> Distribution:
     """Margins of observations as those of the function below: the share of the noise is taken from their variance.
 
     The mean stays, and the shape; deviations from the mean shrink by the root of one minus the share.
     """
-    factor = (1 - noise_share).clamp_min(0).sqrt().clamp_min(LEAST_SCALE).to(margins.mean.dtype)
+    return _stretched(margins, (1 - noise_share).clamp_min(0).sqrt().clamp_min(LEAST_SCALE))
+
+
+def widened(margins: Distribution, noise_share: Float[Tensor, "*batch query"]) -> Distribution:
+    """Margins of a function as those of observations, of whose variance the noise has a share; see `narrowed`."""
+    return _stretched(margins, (1 - noise_share).clamp_min(LEAST_SCALE**2).rsqrt())
+
+
+def _stretched(margins: Distribution, factor: Float[Tensor, "*batch query"]) -> Distribution:
+    """Margins whose deviations from the mean are multiplied by a factor."""
+    factor = factor.to(margins.mean.dtype)
     return affine(margins, factor, margins.mean * (1 - factor))

@@ -18,7 +18,7 @@ from priorfit.network.functions import (
     program_of,
     target_of,
 )
-from priorfit.network.joint import JointPredictive, narrowed
+from priorfit.network.joint import JointPredictive, joint_of
 from priorfit.network.latents.posterior import LatentPosterior
 from priorfit.network.limits import warn_of_inputs
 from priorfit.network.reading import Reading
@@ -132,7 +132,8 @@ class PFNPosterior:
         that of the function below the observations: the solver's functions without its noise, and margins whose
         variance is smaller by the share that noise has in the solver's own; mean and shape stay. That is exact where
         the solver is right up to units, as for Gaussian processes of known noise, and as good as the solver's noise
-        elsewhere. ``query_x (*sets, *batch, query, columns)`` may hold many sets of queries; each is joint in itself.
+        elsewhere. A network that answers for functions has margins without noise; with ``noise=True`` they get the mean
+        variance of the solver's noise. ``query_x (*sets, *batch, query, columns)`` may hold many sets of queries; each is joint in itself.
         """
         model, reading = self._model, self._reading
         x = as_tensor(query_x, "query_x")
@@ -164,13 +165,16 @@ class PFNPosterior:
         if function is None:
             return None
         margins = regrouped(self.predict(query_x), sets) if sets else self.predict(query_x)
-        if noise:
-            return JointPredictive(function.observed(), margins)
-        return JointPredictive(function, narrowed(margins, function.noise_share().reshape(margins.batch_shape)))
+        return joint_of(function, margins, self._model.problem.answers, noise)
 
     def joint_log_prob(self, query_x: Values, y: Values) -> Float[Tensor, "*batch"]:
-        """log p(y | context) of all queries together, by the chain rule in the order in which they are given."""
+        """log p(y | context) of all queries together, by the chain rule in the order in which they are given.
+
+        A network that answers for functions cannot go on from values without noise; it takes `joint`.
+        """
         x = checked_queries(query_x, self._reading.batch_shape, self._reading.num_columns, self._model.problem)
+        if self._model.problem.answers == "function":
+            return self.joint(x, noise=False).log_prob(y)
         return joint_log_prob(self._network, (self._asked.x, self._asked.y), x, y, self._asked.latents)
 
     def surprise(self, prior: Prior | None = None, draws: int = DRAWS, seed: int = 0) -> Surprise:

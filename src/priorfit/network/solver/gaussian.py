@@ -171,12 +171,12 @@ def factor_of(gram: Square) -> Square:
     return torch.linalg.cholesky_ex(gram).L
 
 
-def inverted(factor: Square) -> Square:
+def inverted(factor: Float[Tensor, "*batch rows rows"]) -> Float[Tensor, "*batch rows rows"]:
     """The inverse of a Cholesky factor; no eigenvalue of what was factored is below 1, so it is safe to multiply by."""
     identity = torch.eye(factor.shape[-1], dtype=factor.dtype, device=factor.device)
     return torch.linalg.solve_triangular(factor, identity.expand_as(factor), upper=False)
 
 
-def log_determinant(factor: Square) -> Evidence:
+def log_determinant(factor: Float[Tensor, "*batch rows rows"]) -> Float[Tensor, "*batch"]:
     """Half the log determinant of the matrix that was factored."""
     return factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
