@@ -2,8 +2,8 @@
 
     python benchmarks/release/joint_density.py --threads 1 --save
 
-For datasets of the model's prior, nats that log p(y_1, ..., y_4 | context) lies below the exact one (the log evidence of
-all points less that of the context), with the 95 % interval over datasets: of ``posterior.joint(x).log_prob(y)``, of
+For datasets of the model's prior, nats that log p(y_1, ..., y_4 | context) lies below the exact one (the log evidence
+of all points less that of the context), with the 95 % interval over datasets: of ``posterior.joint(x).log_prob(y)``, of
 ``posterior.joint_log_prob(x, y)`` (the chain rule, where n is small enough for four more passes) and of the product of
 the margins. Where hyper-parameters are drawn, the chain rule itself is what the other two are compared with. The last
 table times ``posterior.sample_functions``: a hundred functions at 200 points. Cost: a minute of one core.
@@ -80,7 +80,11 @@ def main() -> None:
     rows = [density_row(name, n, count, arguments.seed) for name, each in sizes.items() for n in each]
     columns = ("joint", "chain rule", "margins")
     lines = [[f"{row['model']}, n = {row['n']}", *(str(row.get(column, "-")) for column in columns)] for row in rows]
-    show(f"Nats below the exact joint log density of {QUERIES} (gp-hyper: below the chain rule), {count} datasets", ["model", *columns], lines)
+    show(
+        f"Nats below the exact joint log density of {QUERIES} (gp-hyper: below the chain rule), {count} datasets",
+        ["model", *columns],
+        lines,
+    )
     times = [time_row(name, min(count, 20)) for name in sizes if name.endswith("1d")]
     lines = [[row["model"], format(row["milliseconds"], ".1f")] for row in times]
     show("Milliseconds of 100 functions at 200 points", ["model", f"{arguments.threads} threads"], lines)

@@ -30,8 +30,8 @@ class PFNModel(BotorchModel):
     """A network that has seen the evaluations of an objective, for any acquisition function of BoTorch.
 
     ``model`` is a released model's name, a folder, or a model; it is used in the dtype and on the device of
-    ``train_X (*batch, n, d)``. ``bounds (2, d)`` is the box of the problem, which is mapped onto the range of the model's
-    training (by default that range itself); outcomes ``train_Y (*batch, n, 1)`` are shown in ``outcome_units``, by
+    ``train_X (*batch, n, d)``. ``bounds (2, d)`` is the box of the problem, which is mapped onto the range of its training
+    (by default that range itself); outcomes ``train_Y (*batch, n, 1)`` are shown in ``outcome_units``, by
     default with mean 0 and standard deviation 1, and mapped back exactly. Fantasies keep the units of the data.
 
     BoTorch maximises. To minimise, give acquisition functions
@@ -46,8 +46,8 @@ class PFNModel(BotorchModel):
     def __init__(
         self,
         model: Model | str,
-        train_X: Float[Tensor, "..."],  # noqa: N803: BoTorch's name
-        train_Y: Float[Tensor, "..."],  # noqa: N803
+        train_X: Float[Tensor, "..."],
+        train_Y: Float[Tensor, "..."],
         bounds: Float[Tensor, "..."] | None = None,
         outcome_units: Units | None = None,
     ) -> None:
@@ -83,7 +83,7 @@ class PFNModel(BotorchModel):
 
     def posterior(
         self,
-        X: Float[Tensor, "*batch q columns"],  # noqa: N803
+        X: Float[Tensor, "*batch q columns"],
         output_indices: list[int] | None = None,
         observation_noise: bool | Tensor = False,
         posterior_transform: PosteriorTransform | None = None,
@@ -129,8 +129,8 @@ class PFNModel(BotorchModel):
 
     def condition_on_observations(
         self,
-        X: Float[Tensor, "*#batch more columns"],  # noqa: N803
-        Y: Float[Tensor, "*fantasies more 1"],  # noqa: N803
+        X: Float[Tensor, "*#batch more columns"],
+        Y: Float[Tensor, "*fantasies more 1"],
         **kwargs: Any,
     ) -> "PFNModel":
         """See `Model.condition_on_observations`: a new model that has seen more; units stay those of the first data."""
@@ -146,7 +146,7 @@ class PFNModel(BotorchModel):
 
     def fantasize(
         self,
-        X: Inputs,  # noqa: N803
+        X: Inputs,
         sampler: MCSampler,
         observation_noise: Tensor | None = None,
         **kwargs: Any,

@@ -22,6 +22,10 @@ with needs_extra("botorch"), warnings.catch_warnings():
     from botorch.sampling.get_sampler import GetSampler, _get_sampler_mvn
 
 
+NO_DRAWS = torch.Size()
+"""The sample shape of one draw."""
+
+
 @runtime_checkable
 class Joint(Protocol):
     """The joint predictive of q points, in the model's units: margins, and draws as functions of standard Normals."""
@@ -112,7 +116,7 @@ class PFNPosterior(Posterior):
         """See `Posterior.batch_range`."""
         return (0, -1)
 
-    def _extended_shape(self, sample_shape: torch.Size = torch.Size()) -> torch.Size:  # noqa: B008: as BoTorch has it
+    def _extended_shape(self, sample_shape: torch.Size = NO_DRAWS) -> torch.Size:
         return torch.Size([*sample_shape, *self.event_shape])
 
     def _to_user(self, values: Float[Tensor, "*draws query"]) -> Float[Tensor, "*draws query 1"]:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -22,7 +21,7 @@ Outcomes = Float[Tensor, "*batch points 1"]
 
 @dataclass(frozen=True)
 class Scaling:
-    """A user's ``bounds`` to the ``low`` and ``high`` end of the inputs of training, and outcomes to their ``units``."""
+    """A user's ``bounds`` to the ``low`` and ``high`` end of the trained inputs, and outcomes to their ``units``."""
 
     bounds: Box
     low: float
@@ -89,7 +88,8 @@ def check_data(model: Model, x: Float[Tensor, "..."], y: Float[Tensor, "..."]) -
     """Refuse models and data for which there is no answer; each mistake has its sentence."""
     if isinstance(model.problem.outcome, Classes):
         raise InputError(
-            f"PFNModel needs a model of real outcomes; {model.card.name!r} answers {model.problem.outcome.count} classes."
+            f"PFNModel needs a model of real outcomes; {model.card.name!r} answers {model.problem.outcome.count} "
+            "classes."
         )
     if x.ndim < 2 or y.ndim != x.ndim or y.shape[-1] != 1 or y.shape[:-1] != x.shape[:-1]:
         raise ShapeError(

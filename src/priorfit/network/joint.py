@@ -1,4 +1,4 @@
-"""The predictive of several queries together: the dependence of a solver's joint Gaussian, the margins of the network."""
+"""The predictive of several queries together: a solver's joint Gaussian, with the margins of the network."""
 
 import torch
 from jaxtyping import Float
@@ -79,7 +79,7 @@ class JointPredictive(Distribution):
         return self.margins.icdf(levels.reshape(-1, *self.margins.batch_shape))
 
     def log_prob(self, value: Values) -> Float[Tensor, "..."]:
-        """See `Distribution.log_prob`: the density of the solver's joint Gaussian over that of its margins, times ours."""
+        """See `Distribution.log_prob`: the solver's joint density over that of its margins, times ours."""
         y = as_tensor(value, "y")
         query = self.margins.batch_shape
         if y.shape[-len(query) :] != query:

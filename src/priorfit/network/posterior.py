@@ -103,8 +103,8 @@ class PFNPosterior:
         """Whole functions, coherent over x: ``(count, *batch, query)``.
 
         Where the prior is at hand and has a law: latents drawn by the network, then the mean of the law, or with
-        ``noise=True`` a draw of it. Else, where the network has a solver for reals: draws of its joint Gaussian with the
-        margins of the network, see `joint`. Otherwise point after point, each given those before it, which gives noisy
+        ``noise=True`` a draw of it. Else, where the network has a solver for reals: draws of its joint Gaussian with
+        the margins of the network, see `joint`. Otherwise point after point, each given those before it, which gives noisy
         draws alone and takes a pass for each point.
         """
         x = checked_queries(query_x, self._reading.batch_shape, self._reading.num_columns, self._model.problem)
@@ -132,8 +132,9 @@ class PFNPosterior:
         that of the function below the observations: the solver's functions without its noise, and margins whose
         variance is smaller by the share that noise has in the solver's own; mean and shape stay. That is exact where
         the solver is right up to units, as for Gaussian processes of known noise, and as good as the solver's noise
-        elsewhere. A network that answers for functions has margins without noise; with ``noise=True`` they get the mean
-        variance of the solver's noise. ``query_x (*sets, *batch, query, columns)`` may hold many sets of queries; each is joint in itself.
+        elsewhere. A network that answers for functions has margins without noise; with ``noise=True`` they are widened
+        by the same share. ``query_x (*sets, *batch, query, columns)`` may hold many sets of queries; each is joint in
+        itself.
         """
         model, reading = self._model, self._reading
         x = as_tensor(query_x, "query_x")

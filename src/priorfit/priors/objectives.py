@@ -45,13 +45,13 @@ class LogNormalDraws:
 
 @dataclass(frozen=True)
 class Objectives(Prior):
-    """Noisy evaluations of y = h(f(w(x))) with a GP f, warped inputs w and a warped output h, of 1 to 6 columns in [0, 1].
+    """Noisy evaluations of y = h(f(w(x))) with a GP f, warped inputs w and a warped output h; columns lie in [0, 1].
 
     For each dataset: the number of columns is uniform on ``min_features`` ... ``num_features`` (others are 0); f has a
     Matern kernel with a lengthscale for each column, ``lengthscale`` times the root of the number of columns times a
     draw that the columns share (of half its width); a share ``irrelevant`` of the columns does not matter. Columns are
-    warped by Kumaraswamy's cdf with log parameters of deviation ``input_warping``; the output by (exp(c f) - 1) / c with
-    c of deviation ``output_warping``, so that steep valleys and needles occur. Noise has a standard deviation of
+    warped by Kumaraswamy's cdf with log parameters of deviation ``input_warping``; the output by (exp(c f) - 1) / c
+    with c of deviation ``output_warping``, so that steep valleys and needles occur. Noise has a standard deviation of
     ``noise`` times that of h(f).
 
     Training sees datasets as an optimiser shows them: contexts are standardised by their own mean and deviation (one
@@ -89,7 +89,7 @@ class Objectives(Prior):
         if self.inputs.range != (0.0, 1.0):
             raise InputError("Objectives warp inputs between 0 and 1; use UniformInputs(0.0, 1.0).")
         if not 0 <= self.irrelevant < 1 or min(self.input_warping, self.output_warping) < 0:
-            raise InputError("irrelevant must be a share below 1, and both warpings at least 0; got " f"{self}.")
+            raise InputError(f"irrelevant must be a share below 1, and both warpings at least 0; got {self}.")
 
     def draw(self, x: Float[Tensor, "batch points features"]) -> Datasets:
         """See `Prior.draw`: noisy evaluations in the units of the process."""
@@ -108,9 +108,7 @@ class Objectives(Prior):
 
     def functions(
         self, x: Float[Tensor, "batch points features"]
-    ) -> tuple[
-        Float[Tensor, "batch points features"], Float[Tensor, "batch points"], Float[Tensor, "batch 1"]
-    ]:
+    ) -> tuple[Float[Tensor, "batch points features"], Float[Tensor, "batch points"], Float[Tensor, "batch 1"]]:
         """Inputs with columns that are not in use at 0, one function a dataset at them, and the noise's deviation."""
         batch, _, columns = x.shape
         used = torch.randint(self.min_features, self.num_features + 1, (batch, 1), device=x.device)
@@ -125,9 +123,7 @@ class Objectives(Prior):
         noise = self.noise.sample(batch, 1, device=x.device).clamp_min(SMALLEST_NOISE)
         return x, function, noise * deviation
 
-    def _lengthscales(
-        self, used: Float[Tensor, "batch 1"] | Tensor, columns: int
-    ) -> Float[Tensor, "batch 1 features"]:
+    def _lengthscales(self, used: Float[Tensor, "batch 1"] | Tensor, columns: int) -> Float[Tensor, "batch 1 features"]:
         """A lengthscale for each column; a column that does not matter has one of a thousand."""
         shared = LogNormalDraws(1.0, 0.5 * self.lengthscale.width).sample(len(used), 1, device=used.device)
         own = self.lengthscale.sample(len(used), columns, device=used.device)

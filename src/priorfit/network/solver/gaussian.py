@@ -67,7 +67,7 @@ class ByPoints(Solution):
         return phi @ phi.mT - known @ known.mT
 
     def draws(self, phi: Phi, count: int) -> Float[Tensor, "batch heads points count"]:
-        """See `Solution.draws`, by Matheron's rule: a draw of the prior, moved by what its errors at the context say."""
+        """See `Solution.draws`, by Matheron's rule: a draw of the prior, moved by its errors at the context."""
         weights = standard_normals(phi, self.context.shape[-1], count)
         noise = standard_normals(phi, self.context.shape[-2], count)
         errors = self.white - self.whitener @ (self.context @ weights + noise)  # (batch, heads, context, count)

@@ -53,7 +53,7 @@ class KernelSolver(SolverSettings):
         check_fields(self)
         if self.nodes < 1 or self.rounds < 0 or self.evidence_weight < 0:
             raise InputError(
-                "a KernelSolver needs at least 1 node, and rounds and evidence_weight of at least 0; " f"got {self}."
+                f"a KernelSolver needs at least 1 node, and rounds and evidence_weight of at least 0; got {self}."
             )
 
     def build(self, problem: Problem, encoder: InputEncoder) -> Solver:
@@ -73,7 +73,7 @@ class KernelSolver(SolverSettings):
 
 
 class KernelRegression(Solver):
-    """The module of a `KernelSolver`; its few weights are the priors of the hyper-parameters and where nodes are put."""
+    """The module of a `KernelSolver`; its few weights are priors of hyper-parameters and where nodes are put."""
 
     def __init__(self, settings: KernelSolver, problem: Problem) -> None:
         super().__init__()

@@ -36,7 +36,7 @@ class Mode:
 
 @dataclass(frozen=True)
 class Slope:
-    """Log posterior of some numbers, its gradient, and the average information, of which the prior's precision is part."""
+    """Log posterior of some numbers, its gradient, and the average information, which holds the prior's precision."""
 
     log_posterior: Float[Tensor, " batch"]
     gradient: Theta
