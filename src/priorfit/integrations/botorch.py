@@ -30,8 +30,8 @@ class PFNModel(BotorchModel):
     """A network that has seen the evaluations of an objective, for any acquisition function of BoTorch.
 
     ``model`` is a released model's name, a folder, or a model; it is used in the dtype and on the device of
-    ``train_X (*batch, n, d)``. ``bounds (2, d)`` is the box of the problem, which is mapped onto the range of its training
-    (by default that range itself); outcomes ``train_Y (*batch, n, 1)`` are shown in ``outcome_units``, by
+    ``train_X (*batch, n, d)``. ``bounds (2, d)`` is the box of the problem, which is mapped onto the range of
+    its training (by default that range itself); outcomes ``train_Y (*batch, n, 1)`` are shown in ``outcome_units``, by
     default with mean 0 and standard deviation 1, and mapped back exactly. Fantasies keep the units of the data.
 
     BoTorch maximises. To minimise, give acquisition functions

@@ -104,8 +104,8 @@ class PFNPosterior:
 
         Where the prior is at hand and has a law: latents drawn by the network, then the mean of the law, or with
         ``noise=True`` a draw of it. Else, where the network has a solver for reals: draws of its joint Gaussian with
-        the margins of the network, see `joint`. Otherwise point after point, each given those before it, which gives noisy
-        draws alone and takes a pass for each point.
+        the margins of the network, see `joint`. Otherwise point after point, each given those before it, which gives
+        noisy draws alone and takes a pass for each point.
         """
         x = checked_queries(query_x, self._reading.batch_shape, self._reading.num_columns, self._model.problem)
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
