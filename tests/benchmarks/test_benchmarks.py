@@ -24,6 +24,7 @@ RUNS = [
     ["pilots/smooth_features"],
     ["release/surprise_power"],
     ["release/joint_density"],
+    ["pilots/objectives"],
     ["speed/time_to_quality", "--peers"],
 ]
 
