@@ -20,7 +20,6 @@ with warnings.catch_warnings():
     from botorch.acquisition import (
         AcquisitionFunction,
         LogExpectedImprovement,
-        qLogExpectedImprovement,
         qLogNoisyExpectedImprovement,
     )
     from botorch.models import SingleTaskGP
@@ -80,7 +79,11 @@ class GaussianProcess(Method):
 
 @dataclass(frozen=True)
 class Network(Method):
-    """A network by `PFNModel`, with LogEI over the best evaluation; several points one after the other."""
+    """A network by `PFNModel`, with LogEI over the best evaluation.
+
+    Several points are chosen one after the other; the model sees those before with the values that it expects there
+    (the kriging believer), which is cheaper than the Monte Carlo form over all of them.
+    """
 
     name: str
     model: Model
@@ -88,11 +91,13 @@ class Network(Method):
     def propose(self, objective: Objective, x: Points, y: Outcomes, q: int) -> Points:
         """See `Method.propose`."""
         model = PFNModel(self.model, x, y, bounds=objective.bounds)
-        best = float(y.max())
-        if q == 1:
-            return best_points(LogExpectedImprovement(model, best_f=best), objective, x, q)
-        sampler = SobolQMCNormalSampler(torch.Size([DRAWS]))
-        return best_points(qLogExpectedImprovement(model, best_f=best, sampler=sampler), objective, x, q)
+        for _ in range(q):
+            chosen = best_points(LogExpectedImprovement(model, best_f=y.max()), objective, x, 1)
+            with torch.no_grad():
+                expected = model.posterior(chosen).mean
+            model = model.condition_on_observations(chosen, expected)
+            x, y = torch.cat([x, chosen]), torch.cat([y, expected])
+        return x[-q:]
 
 
 def best_points(acquisition: AcquisitionFunction, objective: Objective, x: Points, q: int) -> Points:

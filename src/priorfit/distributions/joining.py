@@ -56,12 +56,10 @@ def regrouped(distribution: Distribution, sets: Sequence[int]) -> Distribution:
     torch.Size([3, 4, 5])
     """
     count, length = math.prod(sets), distribution.batch_shape[-1]
-
-    def change(each: Sequence[Float[Tensor, "*batch numbers"]]) -> Float[Tensor, "*changed numbers"]:
-        apart = each[0].unflatten(-2, (count, length // max(count, 1))).movedim(-3, 0)  # (count, *batch, numbers)
-        return apart.unflatten(0, tuple(sets))
-
-    return _changed(distribution, [distribution], change)
+    size = (count, length // max(count, 1))
+    return _changed(
+        distribution, [distribution], lambda each: each[0].unflatten(-2, size).movedim(-3, 0).unflatten(0, tuple(sets))
+    )
 
 
 @singledispatch

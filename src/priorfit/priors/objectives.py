@@ -92,19 +92,10 @@ class Objectives(Prior):
             raise InputError(f"irrelevant must be a share below 1, and both warpings at least 0; got {self}.")
 
     def draw(self, x: Float[Tensor, "batch points features"]) -> Datasets:
-        """See `Prior.draw`: noisy evaluations in the units of the process."""
-        x, function, noise = self.functions(x)
-        return Datasets(x, (function + noise * torch.randn_like(function)).to(x.dtype))
-
-    def sample_split(self, batch_size: int, num_context: int, num_queries: int) -> Batch:
-        """See `Prior.sample_split`: a context in its own units, and the function at the queries in the same."""
-        points = self.inputs.sample(batch_size, num_context + num_queries, self.num_features)
-        x, function, noise = self.functions(points)
-        seen = function[:, :num_context] + noise * torch.randn_like(function[:, :num_context])
-        shift, scale = context_units(seen)
-        context_y, query_y = ((y - shift) / scale for y in (seen, function[:, num_context:]))
-        parts = (x[:, :num_context], context_y, x[:, num_context:], query_y)
-        return Batch(*(part.to(points.dtype) for part in parts))
+        """See `Prior.draw`: noisy evaluations in the units of the process; `split` shows them as an optimiser does."""
+        inputs, function, noise = self.functions(x)
+        y = function + noise * torch.randn_like(function)
+        return Datasets(inputs, y.to(x.dtype), divide=Shown(inputs, function, y))
 
     def functions(
         self, x: Float[Tensor, "batch points features"]
@@ -146,6 +137,24 @@ class Objectives(Prior):
         deviation = (squared.exp() * torch.expm1(squared)).sqrt() / safe.abs()
         function = torch.where(small, process, torch.expm1(safe * process) / safe)
         return function, torch.where(small, 1.0, deviation)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How evaluations are shown: a context in its own units, and the function at the queries in the same."""
+
+    x: Float[Tensor, "batch points features"]
+    function: Float[Tensor, "batch points"]
+    y: Float[Tensor, "batch points"]
+
+    def __call__(self, num_context: int) -> Batch:
+        """Context and queries."""
+        shift, scale = context_units(self.y[:, :num_context])
+        context_y, query_y = (
+            (values - shift) / scale for values in (self.y[:, :num_context], self.function[:, num_context:])
+        )
+        parts = (self.x[:, :num_context], context_y, self.x[:, num_context:], query_y)
+        return Batch(*(part.to(self.x.dtype) for part in parts))
 
 
 def context_units(y: Float[Tensor, "batch context"]) -> tuple[Float[Tensor, "batch 1"], Float[Tensor, "batch 1"]]:

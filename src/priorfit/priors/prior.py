@@ -58,7 +58,7 @@ class Prior(ABC):
     """Fewest classes of a dataset, where datasets differ in that; None where all have those of the outcome."""
 
     answers: Literal["observations", "function"] = "observations"
-    """What the queries of `sample_split` hold: noisy observations, as the context, or the function below them."""
+    """What the queries of a split hold: noisy observations, as the context, or the function below them."""
 
     padding: Literal["rescaled", "plain"] = "rescaled"
     """Whether columns in use are multiplied by num_features / used where there are fewer, as `PaddedFeatures` does."""
