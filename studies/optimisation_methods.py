@@ -94,7 +94,7 @@ class Network(Method):
         for _ in range(q):
             chosen = best_points(LogExpectedImprovement(model, best_f=y.max()), objective, x, 1)
             with torch.no_grad():
-                expected = model.posterior(chosen).mean
+                expected = model.outcome(chosen).mean
             model = model.condition_on_observations(chosen, expected)
             x, y = torch.cat([x, chosen]), torch.cat([y, expected])
         return x[-q:]
@@ -105,7 +105,7 @@ def best_points(acquisition: AcquisitionFunction, objective: Objective, x: Point
     rows = free_rows(objective, x)
     if rows is not None:
         return optimize_acqf_discrete(acquisition, q=q, choices=rows[:MOST_CANDIDATES])[0]
-    options = {"maxiter": STEPS}
+    options: dict[str, bool | float | int | str] = {"maxiter": STEPS}
     found, _ = optimize_acqf(
         acquisition, objective.bounds, q, RESTARTS, raw_samples=RAW, options=options, sequential=q > 1
     )

@@ -56,7 +56,7 @@ class Function(Objective):
     @property
     def bounds(self) -> Float[Tensor, "2 columns"]:
         """See `Objective.bounds`."""
-        return self.function.bounds.double()
+        return torch.as_tensor(self.function.bounds).double()
 
     @property
     def best(self) -> float:

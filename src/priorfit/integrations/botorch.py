@@ -99,14 +99,18 @@ class PFNModel(BotorchModel):
             self.subset_output(output_indices)
         if X.shape[-1] != self.train_X.shape[-1]:
             raise InputError(f"X must have the {self.train_X.shape[-1]} columns of train_X; got {tuple(X.shape)}.")
-        shape = torch.broadcast_shapes(X.shape[:-2], self.batch_shape)
-        x = X.expand(*shape, *X.shape[-2:])
-        answer = PFNPosterior(self._joint(self.scaling.inputs(x), bool(observation_noise)), self.scaling.units, x)
+        answer = self.outcome(X, bool(observation_noise))
         if posterior_transform is None:
             return answer
         if isinstance(posterior_transform, ScalarizedPosteriorTransform):
-            return answer.transformed(posterior_transform.weights[0].to(x), float(posterior_transform.offset))
+            return answer.transformed(posterior_transform.weights[0].to(X), float(posterior_transform.offset))
         return posterior_transform(answer, X)
+
+    def outcome(self, x: Float[Tensor, "*batch q columns"], noise: bool = False) -> PFNPosterior:
+        """The posterior of the outcome itself, before any transform."""
+        shape = torch.broadcast_shapes(x.shape[:-2], self.batch_shape)
+        x = x.expand(*shape, *x.shape[-2:])
+        return PFNPosterior(self._joint(self.scaling.inputs(x), noise), self.scaling.units, x)
 
     def _joint(self, x: Inputs, noise: bool) -> Joint:
         """The joint predictive of q points, in the model's units."""

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.distributions import Distribution
+from torch.quasirandom import SobolEngine
 
 from priorfit.distributions.normal_tails import normal_cdf
 from priorfit.errors import ShapeError
@@ -19,7 +20,8 @@ with needs_extra("botorch"), warnings.catch_warnings():
     warnings.filterwarnings("ignore", "`torch.jit.script` is deprecated", DeprecationWarning)  # of linear_operator
     from botorch.posteriors.posterior import Posterior
     from botorch.sampling.base import MCSampler
-    from botorch.sampling.get_sampler import GetSampler, _get_sampler_mvn
+    from botorch.sampling.get_sampler import GetSampler
+    from botorch.sampling.normal import IIDNormalSampler, SobolQMCNormalSampler
 
 
 NO_DRAWS = torch.Size()
@@ -30,7 +32,10 @@ NO_DRAWS = torch.Size()
 class Joint(Protocol):
     """The joint predictive of q points, in the model's units: margins, and draws as functions of standard Normals."""
 
-    margins: Distribution
+    @property
+    def margins(self) -> Distribution:
+        """The predictive of each point."""
+        ...
 
     def transformed(
         self, normal: Float[Tensor, "*draws query"], level: Float[Tensor, "*draws"]
@@ -171,4 +176,5 @@ class PFNPosterior(Posterior):
 @GetSampler.register(PFNPosterior)
 def _sampler(posterior: PFNPosterior, sample_shape: torch.Size, *, seed: int | None = None) -> MCSampler:
     """Sobol points, or independent draws where there are more dimensions than Sobol points have."""
-    return _get_sampler_mvn(posterior, sample_shape=sample_shape, seed=seed)
+    kind = SobolQMCNormalSampler if posterior.base_sample_shape[-1] <= SobolEngine.MAXDIM else IIDNormalSampler
+    return kind(sample_shape=sample_shape, seed=seed)

@@ -153,8 +153,9 @@ class Shown:
         context_y, query_y = (
             (values - shift) / scale for values in (self.y[:, :num_context], self.function[:, num_context:])
         )
-        parts = (self.x[:, :num_context], context_y, self.x[:, num_context:], query_y)
-        return Batch(*(part.to(self.x.dtype) for part in parts))
+        dtype = self.x.dtype
+        context_x, query_x = self.x[:, :num_context], self.x[:, num_context:]
+        return Batch(context_x, context_y.to(dtype), query_x, query_y.to(dtype))
 
 
 def context_units(y: Float[Tensor, "batch context"]) -> tuple[Float[Tensor, "batch 1"], Float[Tensor, "batch 1"]]:
