@@ -22,9 +22,11 @@ from benchmarks.common.report import parser_for, save, show
 from benchmarks.common.timing import median_interval
 from priorfit import exact, load
 from priorfit.metrics import Estimate
+from priorfit.network import PFN
 from priorfit.network.surprise import prior_of
-from priorfit.priors import GaussianProcess
+from priorfit.priors import GaussianProcess, Prior
 from priorfit.seeding import seeded
+from priorfit.zoo import names
 
 QUERIES = 4
 SIZES = {"gp-rbf-1d": (3, 10, 30), "gp-rbf-5d": (10, 50, 100, 200), "gp-hyper-1d": (3, 10, 30), "gp-hyper-5d": (10, 50)}
@@ -33,12 +35,31 @@ MOST_FOR_CHAIN = 50
 """Points of the context up to which the chain rule is measured: it encodes each context four times more."""
 
 
+def model_and_prior(name: str) -> tuple[PFN, Prior]:
+    """A released model and the prior on its card."""
+    model = load(name)
+    assert isinstance(model, PFN)
+    prior = prior_of(model)
+    assert prior is not None
+    return model, prior
+
+
+@torch.no_grad()
+def function_row(name: str, num_context: int, datasets: int, seed: int) -> dict[str, Any]:
+    """Nats by which the joint density of the function at four queries lies above the product of its margins."""
+    model, prior = model_and_prior(name)
+    with seeded(seed, num_context):
+        tasks = prior.sample_split(datasets, num_context, QUERIES)
+    posterior = model.in_model_units().condition(tasks.context_x, tasks.context_y)
+    joint = posterior.joint(tasks.query_x, noise=False)
+    gain = joint.log_prob(tasks.query_y) - joint.margins.log_prob(tasks.query_y).sum(-1)
+    return {"model": name, "n": num_context, "datasets": datasets, "gain": Estimate.over(gain)}
+
+
 @torch.no_grad()
 def density_row(name: str, num_context: int, datasets: int, seed: int) -> dict[str, Any]:
     """Gaps of all three densities at one size of the context."""
-    model = load(name)
-    prior = prior_of(model)
-    assert prior is not None
+    model, prior = model_and_prior(name)
     with seeded(seed, num_context):
         drawn = prior.sample(datasets, num_context + QUERIES)
     tasks = drawn.split(num_context)
@@ -60,7 +81,7 @@ def density_row(name: str, num_context: int, datasets: int, seed: int) -> dict[s
 
 def time_row(name: str, repetitions: int) -> dict[str, Any]:
     """Milliseconds of a hundred functions at 200 points, given 20."""
-    model = load(name)
+    model, _ = model_and_prior(name)
     with seeded(0):
         posterior = model.condition(torch.rand(20, 1), torch.randn(20))
     x, seconds = torch.linspace(0, 1, 200)[:, None], []
@@ -88,8 +109,13 @@ def main() -> None:
     times = [time_row(name, min(count, 20)) for name in sizes if name.endswith("1d")]
     lines = [[row["model"], format(row["milliseconds"], ".1f")] for row in times]
     show("Milliseconds of 100 functions at 200 points", ["model", f"{arguments.threads} threads"], lines)
+    functions = []
+    if "bo-6d" in names() and not arguments.quick:
+        functions = [function_row("bo-6d", n, count, arguments.seed) for n in (5, 10, 20, 50)]
+        lines = [[f"{row['model']}, n = {row['n']}", str(row["gain"])] for row in functions]
+        show("Nats of the joint density of a function above the product of its margins", ["model", "gain"], lines)
     if arguments.save:
-        save("joint_density", [*rows, *times], arguments.seed)
+        save("joint_density", [*rows, *times, *functions], arguments.seed)
 
 
 if __name__ == "__main__":

@@ -103,7 +103,9 @@ class PFNModel(BotorchModel):
         if posterior_transform is None:
             return answer
         if isinstance(posterior_transform, ScalarizedPosteriorTransform):
-            return answer.transformed(posterior_transform.weights[0].to(X), float(posterior_transform.offset))
+            return answer.transformed(
+                torch.as_tensor(posterior_transform.weights)[0].to(X), float(posterior_transform.offset)
+            )
         return posterior_transform(answer, X)
 
     def outcome(self, x: Float[Tensor, "*batch q columns"], noise: bool = False) -> PFNPosterior:
