@@ -23,7 +23,7 @@ import priorfit as pf
 from priorfit.data import Classes, Real
 from priorfit.errors import InputError, ShapeError
 from priorfit.integrations.botorch import PFNModel
-from priorfit.network import LinearSolver, NetworkSettings, Problem, Units
+from priorfit.network import KernelSolver, LinearSolver, NetworkSettings, Problem, Units
 from priorfit.seeding import seeded
 
 BOUNDS = torch.tensor([[-2.0], [3.0]]).double()
@@ -221,6 +221,24 @@ def test_batched_models_answer_each_dataset_as_if_it_were_alone(data):
     torch.testing.assert_close(
         draws[:, :, 2], expected.rsample_from_base_samples(torch.Size([4]), base[:, :, 2]), atol=1e-5, rtol=1e-5
     )
+
+
+def test_a_network_of_six_columns_serves_two_and_answers_for_functions():
+    problem = Problem(6, Real(), (0.0, 1.0), 1, answers="function", padding="plain")
+    network = shaken(NetworkSettings(16, 0, 1, 16, solver=KernelSolver(3, 6)), problem)
+    with seeded(6):
+        x = torch.rand(12, 2).double()
+        y = torch.sin(5 * x[:, :1]) + 0.05 * torch.randn(12, 1).double()
+        model, query = PFNModel(network, x, y), torch.rand(5, 3, 2).double().requires_grad_(True)
+    quiet, noisy = (model.posterior(query, observation_noise=noise) for noise in (False, True))
+    assert bool((quiet.variance < noisy.variance).all())
+    sampler = SobolQMCNormalSampler(torch.Size([8]), seed=0)
+    (gradient,) = torch.autograd.grad(sampler(quiet).sum(), query)
+    assert gradient.shape == (5, 3, 2) and bool(gradient.isfinite().all()) and bool((gradient != 0).any())
+    fantasies = model.fantasize(query[:, :1].detach(), sampler)
+    assert fantasies.batch_shape == (8, 5) and fantasies.posterior(query[:, :1]).mean.shape == (8, 5, 1, 1)
+    many = model.posterior(torch.rand(400, 2).double()).sample(torch.Size([3]))  # equal to within rounding, nearly
+    assert bool(many.isfinite().all())
 
 
 def test_a_network_without_a_solver_is_asked_point_after_point():

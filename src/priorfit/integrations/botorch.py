@@ -64,6 +64,7 @@ class PFNModel(BotorchModel):
         self.scaling, self.train_X, self.train_Y = scaling, x, y
         self._shown = scaling.inputs(x), scaling.outcomes(y)
         self._conditioned = self.network.condition(*self._shown)
+        self._has_joint = isinstance(self._conditioned, Conditioned) and self._conditioned.has_joint
 
     @property
     def num_outputs(self) -> int:
@@ -116,9 +117,8 @@ class PFNModel(BotorchModel):
 
     def _joint(self, x: Inputs, noise: bool) -> Joint:
         """The joint predictive of q points, in the model's units."""
-        conditioned = self._conditioned
-        if isinstance(conditioned, Conditioned) and conditioned.has_joint:
-            return conditioned.joint(x, noise)
+        if isinstance(self._conditioned, Conditioned) and self._has_joint:
+            return self._conditioned.joint(x, noise)
         batch = x.shape[:-2]
         context_x, context_y = self._shown
         margins = self._margins(x)

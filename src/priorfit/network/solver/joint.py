@@ -14,8 +14,11 @@ from priorfit.network.solver.gaussian import Evidence, Numbers, Phi, Solution
 Covariances = Float[Tensor, "batch components points points"]
 Draws = Float[Tensor, "count batch points"]
 
-JITTER = 1e-8
-"""What a covariance without noise gets on its diagonal, as a share of its mean diagonal, before it is factorised."""
+JITTERS = (1e-8, 1e-6, 1e-4)
+"""What a covariance gets on its diagonal, as a share of its mean diagonal: the first with which it can be factorised.
+
+Queries may be equal, and functions without noise smooth; then its last eigenvalues round below 0.
+"""
 
 
 class JointNormals(ABC):
@@ -162,7 +165,11 @@ class Observed(JointNormals):
 
 
 def factor_of(covariance: Covariances) -> Covariances:
-    """The Cholesky factor of a covariance, with a little on its diagonal: queries may be equal, and noise absent."""
+    """The Cholesky factor of a covariance, with a little on its diagonal; see `JITTERS`."""
     diagonal = covariance.diagonal(dim1=-2, dim2=-1)
-    slack = JITTER * diagonal.mean(-1, keepdim=True).detach() + torch.finfo(covariance.dtype).tiny
-    return torch.linalg.cholesky_ex(covariance + torch.diag_embed(slack.expand_as(diagonal))).L
+    for share in JITTERS:
+        slack = share * diagonal.mean(-1, keepdim=True).detach() + torch.finfo(covariance.dtype).tiny
+        factor, failed = torch.linalg.cholesky_ex(covariance + torch.diag_embed(slack.expand_as(diagonal)))
+        if not bool(failed.any()):
+            break
+    return factor
