@@ -44,10 +44,20 @@ def test_without_warping_functions_are_standard_normal_and_with_it_they_are_skew
 def test_the_noise_is_in_units_of_the_warped_function():
     prior = Objectives(num_features=1, output_warping=1.0, noise=LogNormalDraws(0.1, 0.0))
     with seeded(4):
-        x, function, noise = prior.functions(torch.rand(5000, 1, 1))
+        _, noise = prior.functions(torch.rand(5000, 1, 1), torch.ones(5000, 1).long())
         _, deviation = prior._warped_outputs(torch.zeros(5, 1).double())
     assert noise.shape == (5000, 1) and float(noise.min()) >= 0.1  # (exp(c f) - 1) / c spreads more than f
     assert bool((deviation >= 1).all())
+
+
+def test_targets_at_given_inputs_use_the_columns_that_are_not_zero():
+    prior = Objectives(num_features=3, noise=LogNormalDraws(1e-4, 0.0), irrelevant=0.0)
+    x = torch.rand(400, 2, 3)
+    x[:, 1, :2] = x[:, 0, :2]  # the points of a dataset differ in the last column alone
+    with seeded(5):
+        full, padded = prior.targets(x), prior.targets(x * torch.tensor([1.0, 1.0, 0.0]))
+    assert bool((full.diff(dim=1).abs() > 1e-2).double().mean() > 0.8)
+    assert float(padded.diff(dim=1).abs().max()) < 0.02  # noise alone
 
 
 def test_wrong_settings_are_refused():

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import isfinite, log
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from priorfit.data import Batch, Datasets, Real
@@ -93,28 +93,33 @@ class Objectives(Prior):
 
     def draw(self, x: Float[Tensor, "batch points features"]) -> Datasets:
         """See `Prior.draw`: noisy evaluations in the units of the process; `split` shows them as an optimiser does."""
-        inputs, function, noise = self.functions(x)
+        used = torch.randint(self.min_features, self.num_features + 1, (len(x), 1), device=x.device)
+        inputs = x * (torch.arange(x.shape[-1], device=x.device) < used)[:, None]
+        function, noise = self.functions(inputs, used)
         y = function + noise * torch.randn_like(function)
         return Datasets(inputs, y.to(x.dtype), divide=Shown(inputs, function, y))
 
+    def targets(self, x: Float[Tensor, "batch points features"]) -> Float[Tensor, "batch points"]:
+        """See `Prior.targets`; the columns in use are those that are not all 0."""
+        column = torch.arange(1, x.shape[-1] + 1, device=x.device)
+        used = ((x != 0).any(-2) * column).amax(-1, keepdim=True).clamp(self.min_features, self.num_features)
+        function, noise = self.functions(x, used)
+        return (function + noise * torch.randn_like(function)).to(x.dtype)
+
     def functions(
-        self, x: Float[Tensor, "batch points features"]
-    ) -> tuple[Float[Tensor, "batch points features"], Float[Tensor, "batch points"], Float[Tensor, "batch 1"]]:
-        """Inputs with columns that are not in use at 0, one function a dataset at them, and the noise's deviation."""
-        batch, _, columns = x.shape
-        used = torch.randint(self.min_features, self.num_features + 1, (batch, 1), device=x.device)
-        kept = torch.arange(columns, device=x.device) < used  # (batch, features)
-        x = x * kept[:, None]
-        warped = self._warped_inputs(x.double()) / self._lengthscales(used, columns)
+        self, x: Float[Tensor, "batch points features"], used: Int[Tensor, "batch 1"]
+    ) -> tuple[Float[Tensor, "batch points"], Float[Tensor, "batch 1"]]:
+        """One function a dataset at inputs with so many columns in use, and the deviation of its noise."""
+        warped = self._warped_inputs(x.double()) / self._lengthscales(used, x.shape[-1])
         covariance = KERNELS[self.kernel](distances(warped, warped))
         covariance.diagonal(dim1=-2, dim2=-1).add_(SMALLEST_NOISE**2)
-        normal = torch.randn(batch, x.shape[1], 1, dtype=torch.float64, device=x.device)
+        normal = torch.randn(*x.shape[:2], 1, dtype=torch.float64, device=x.device)
         process = (torch.linalg.cholesky(covariance) @ normal)[..., 0]
         function, deviation = self._warped_outputs(process)
-        noise = self.noise.sample(batch, 1, device=x.device).clamp_min(SMALLEST_NOISE)
-        return x, function, noise * deviation
+        noise = self.noise.sample(len(x), 1, device=x.device).clamp_min(SMALLEST_NOISE)
+        return function, noise * deviation
 
-    def _lengthscales(self, used: Float[Tensor, "batch 1"] | Tensor, columns: int) -> Float[Tensor, "batch 1 features"]:
+    def _lengthscales(self, used: Int[Tensor, "batch 1"], columns: int) -> Float[Tensor, "batch 1 features"]:
         """A lengthscale for each column; a column that does not matter has one of a thousand."""
         shared = LogNormalDraws(1.0, 0.5 * self.lengthscale.width).sample(len(used), 1, device=used.device)
         own = self.lengthscale.sample(len(used), columns, device=used.device)
