@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch.distributions import Normal
 
-from priorfit.data import Classes, Datasets
+from priorfit.data import Batch, Classes, Datasets
 from priorfit.errors import InputError
 
 
@@ -50,3 +50,11 @@ def test_targets_must_match_the_inputs_even_where_no_annotation_is_checked():
 def test_one_class_is_refused():
     with pytest.raises(InputError, match="at least 2 classes; got 1"):
         Classes(1)
+
+
+def test_datasets_may_say_how_they_are_divided():
+    x, y = torch.rand(2, 5, 1), torch.rand(2, 5)
+    shown = Datasets(x, y, divide=lambda n: Batch(x[:, :n], -y[:, :n], x[:, n:], y[:, n:]))
+    assert torch.equal(shown.split(3).context_y, -y[:, :3]) and torch.equal(shown.split(3).query_y, y[:, 3:])
+    with pytest.raises(InputError, match="num_context must be at least 0 and below the 5 points drawn"):
+        shown.split(5)

@@ -83,6 +83,9 @@ class Datasets:
     y: Num[Tensor, "*batch points"]
     conditional: Conditional | None = None
     latents: Mapping[str, Num[Tensor, "*batch size"]] = field(default_factory=dict)
+    divide: Callable[[int], Batch] | None = None
+    """Context and queries for a number of context points, where they are shown otherwise than as the first points and
+    the rest: in units of the context, or with queries that have no noise."""
 
     def __post_init__(self) -> None:
         if self.x.shape[:-1] != self.y.shape:
@@ -96,6 +99,8 @@ class Datasets:
         points = self.x.shape[-2]
         if not 0 <= num_context < points:
             raise InputError(f"num_context must be at least 0 and below the {points} points drawn; got {num_context}.")
+        if self.divide is not None:
+            return self.divide(num_context)
         return Batch(
             context_x=self.x[..., :num_context, :],
             context_y=self.y[..., :num_context],

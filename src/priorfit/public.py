@@ -20,6 +20,7 @@ from priorfit.network import Harmonics as Harmonics
 from priorfit.network import HeadSettings as HeadSettings
 from priorfit.network import ImageEncoder as ImageEncoder
 from priorfit.network import InputEncoder as InputEncoder
+from priorfit.network import KernelSolver as KernelSolver
 from priorfit.network import LatentSolver as LatentSolver
 from priorfit.network import LinearEncoder as LinearEncoder
 from priorfit.network import LinearSolver as LinearSolver
@@ -59,6 +60,7 @@ from priorfit.priors import HyperGaussianProcess as HyperGaussianProcess
 from priorfit.priors import LinearRegression as LinearRegression
 from priorfit.priors import Mixture as Mixture
 from priorfit.priors import NormalInputs as NormalInputs
+from priorfit.priors import Objectives as Objectives
 from priorfit.priors import PaddedFeatures as PaddedFeatures
 from priorfit.priors import Prior as Prior
 from priorfit.priors import ResampledTables as ResampledTables

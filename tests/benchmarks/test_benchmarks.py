@@ -23,6 +23,8 @@ RUNS = [
     ["pilots/label_regression"],
     ["pilots/smooth_features"],
     ["release/surprise_power"],
+    ["release/joint_density"],
+    ["pilots/objectives"],
     ["speed/time_to_quality", "--peers"],
 ]
 

@@ -12,7 +12,10 @@ from priorfit.network import FirstGuess, NetworkSettings, Solver
 from priorfit.network.solver.class_regression import IndicatorRegression
 from priorfit.network.solver.features import FeatureSolver
 from priorfit.network.solver.gaussian import solve
+from priorfit.network.solver.kernel import JointKernels, KernelRegression, Regressions
+from priorfit.network.solver.kernel_family import noisy
 from priorfit.network.solver.latent import LatentRegression
+from priorfit.seeding import seeded
 
 every_solver = pytest.mark.parametrize("case", SOLVERS.values(), ids=SOLVERS.keys())
 every_size = pytest.mark.parametrize("points", [0, 1, 8, 30])
@@ -144,6 +147,13 @@ def moments_without(solver: Solver, x: torch.Tensor, y: torch.Tensor, point: int
         phi, log_noise = solver.phi(solver.basis(few_x), nodes.latents)
         solution, _ = solve(phi, few_y.double()[:, None] * (-log_noise).exp())
         return solution.moments(solver.phi(solver.basis(alone), nodes.latents)[0])
+    if isinstance(solver, KernelRegression):
+        solved = solver.condition(x, y)
+        factor = torch.linalg.cholesky(noisy(solver.family.covariance(few_x, few_x, solved.theta), solved.theta))
+        whitener = torch.linalg.inv(factor)
+        parts = Regressions(whitener, whitener @ few_y[:, None, :, None], few_y)
+        joint = JointKernels(solver.family, (few_x, alone), solved.theta, parts, solved.unnormalised.log_softmax(1))
+        return joint.moments()
     if isinstance(solver, IndicatorRegression):
         mean, variance = solver.condition(few_x, few_y).moments(solver.directions(alone))
         return mean.mT, variance[:, None].expand(-1, solver.count, -1)
@@ -170,7 +180,7 @@ def test_each_regression_without_a_point_is_that_of_the_others(case: Case):
 def test_its_own_target_hardly_moves_what_a_regression_says_of_a_point(case: Case):
     """On reals it does not at all; the cavity of a label is not exact."""
     solver, (x, y, _) = case.built(), case.contexts(8)
-    if isinstance(solver, LatentRegression):
+    if isinstance(solver, LatentRegression | KernelRegression):
         pytest.skip("the nodes are chosen by the whole context")
     changed = y.clone()
     changed[:, 3] = (y[:, 3] + 1) % case.outcome.count if isinstance(case.outcome, Classes) else y[:, 3] + 0.3
@@ -193,7 +203,8 @@ def test_gradients_flow_to_all_weights(case: Case):
     for name, weight in solver.named_parameters():
         assert weight.grad is not None and weight.grad.isfinite().all(), name
         of_weights = name == "log_shares" or name.startswith("family.log_prior")
-        is_idle = isinstance(solver, LatentRegression) and of_weights and len(solver.offsets) == 1
+        of_weights = of_weights or (isinstance(solver, KernelRegression) and name.startswith("family."))
+        is_idle = isinstance(solver, LatentRegression | KernelRegression) and of_weights and len(solver.offsets) == 1
         constant = name == "family.log_prior.bias"  # adds the same to all nodes
         assert is_idle or constant or weight.grad.abs().max() > 0, name  # a single node has the weight 1
 
@@ -209,3 +220,60 @@ def test_what_muon_updates_are_matrices_of_the_solver(case: Case):
 @every_solver
 def test_the_memory_of_a_query_is_said(case: Case):
     assert case.built().memory_per_query > 0
+
+
+def standard_error(draws: torch.Tensor) -> torch.Tensor:
+    return draws.std(0) / len(draws) ** 0.5
+
+
+@every_solver
+@pytest.mark.parametrize("points", [0, 3, 30])
+def test_a_joint_gaussian_has_the_margins_of_the_guess(case: Case, points: int):
+    solver, (x, y, query) = case.built(), case.contexts(points)
+    solved = solver.condition(x, y)
+    joint = solved.joint(query)
+    if isinstance(case.outcome, Classes):
+        assert joint is None
+        return
+    assert joint is not None
+    margins, guess = joint.observed().margins(), solved.predict(query).ppd
+    torch.testing.assert_close(margins.mean, guess.mean, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(margins.stddev, guess.stddev, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(joint.covariance().diagonal(dim1=-2, dim2=-1), joint.moments()[1], atol=1e-8, rtol=1e-5)
+    noise = joint.observed().margins().variance - joint.margins().variance
+    torch.testing.assert_close(joint.noise_share(), noise / margins.variance)
+
+
+@every_solver
+@pytest.mark.parametrize("points", [0, 3, 30])
+def test_drawn_functions_have_the_moments_of_the_joint_gaussian(case: Case, points: int):
+    solver, (x, y, query) = case.built().requires_grad_(False), case.contexts(points)
+    joint = solver.condition(x, y).joint(query)
+    if joint is None:
+        pytest.skip("there is no joint Gaussian of labels")
+    weights = joint.log_weights.exp()[..., None]
+    mean = (weights * joint.moments()[0]).sum(1)
+    apart = joint.moments()[0] - mean[:, None]
+    between = apart[..., :, None] * apart[..., None, :]
+    covariance = (weights[..., None] * (joint.observed().covariance() + between)).sum(1)
+    with seeded(3):
+        level, normal = torch.rand(20_000, 3).double(), torch.randn(20_000, 3, 5).double()
+        for drawn in (joint.observed().functions(20_000), joint.observed().reparameterised(normal, level)):
+            centred = drawn - mean
+            assert ((drawn.mean(0) - mean) / standard_error(drawn)).abs().max() < 5
+            products = centred[..., :, None] * centred[..., None, :]
+            assert ((products.mean(0) - covariance) / standard_error(products)).abs().max() < 5.5
+
+
+@every_solver
+def test_the_joint_density_is_that_of_conditioning_in_turn(case: Case):
+    """With one component p(a, b) = p(a) p(b given a), where the second factor is that of a longer context."""
+    solver, (x, y, query) = case.built().double(), (each.double() for each in case.contexts(8))
+    joint = solver.condition(x, y).joint(query[:, :2])
+    if joint is None or joint.log_weights.shape[1] > 1 or isinstance(solver, LatentRegression | KernelRegression):
+        pytest.skip("weights and nodes of several regressions change with the context")
+    values = torch.tensor([0.3, -0.8]).double().expand(3, 2)
+    first = solver.condition(x, y).predict(query[:, :1]).ppd.log_prob(values[:, :1])[:, 0]
+    longer = solver.condition(torch.cat([x, query[:, :1]], 1), torch.cat([y, values[:, :1]], 1))
+    second = longer.predict(query[:, 1:2]).ppd.log_prob(values[:, 1:])[:, 0]
+    torch.testing.assert_close(joint.observed().log_prob(values[None])[0], first + second, atol=1e-6, rtol=1e-6)

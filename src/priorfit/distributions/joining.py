@@ -1,5 +1,6 @@
 """Distributions put side by side and arranged anew: chunks of queries become one answer."""
 
+import math
 from collections.abc import Callable, Sequence
 from functools import singledispatch
 from typing import TypeVar
@@ -46,6 +47,19 @@ def selected(distribution: Distribution, index: Int64[Tensor, " chosen"]) -> Dis
     tensor([3., 1.])
     """
     return _changed(distribution, [distribution], lambda each: each[0].index_select(-2, index))
+
+
+def regrouped(distribution: Distribution, sets: Sequence[int]) -> Distribution:
+    """The last batch axis as several sets, whose axes go in front of all others.
+
+    >>> regrouped(Normal(torch.zeros(4, 15), 1.0), (3,)).batch_shape
+    torch.Size([3, 4, 5])
+    """
+    count, length = math.prod(sets), distribution.batch_shape[-1]
+    size = (count, length // max(count, 1))
+    return _changed(
+        distribution, [distribution], lambda each: each[0].unflatten(-2, size).movedim(-3, 0).unflatten(0, tuple(sets))
+    )
 
 
 @singledispatch

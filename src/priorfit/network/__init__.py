@@ -18,6 +18,7 @@ from priorfit.network.heads.mixture import CorrectedMixtureHead as CorrectedMixt
 from priorfit.network.heads.mixture import NormalHead as NormalHead
 from priorfit.network.heads.mixture import NormalMixtureHead as NormalMixtureHead
 from priorfit.network.heads.riemann import RiemannHead as RiemannHead
+from priorfit.network.joint import JointPredictive as JointPredictive
 from priorfit.network.latents.parts import LatentParts as LatentParts
 from priorfit.network.latents.posterior import LatentPosterior as LatentPosterior
 from priorfit.network.latents.spaces import LatentSpace as LatentSpace
@@ -36,6 +37,8 @@ from priorfit.network.solver.bases import HarmonicLayer as HarmonicLayer
 from priorfit.network.solver.bases import Harmonics as Harmonics
 from priorfit.network.solver.class_regression import ClassRegression as ClassRegression
 from priorfit.network.solver.classes import ClassSolver as ClassSolver
+from priorfit.network.solver.joint import JointNormals as JointNormals
+from priorfit.network.solver.kernel import KernelSolver as KernelSolver
 from priorfit.network.solver.latent import LatentSolver as LatentSolver
 from priorfit.network.solver.linear import LinearSolver as LinearSolver
 from priorfit.network.solver.solver import FirstGuess as FirstGuess

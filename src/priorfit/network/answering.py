@@ -10,6 +10,7 @@ from torch.distributions import Distribution
 from priorfit.network.card import ModelCard
 from priorfit.network.latents.parts import LatentParts
 from priorfit.network.problem import Problem
+from priorfit.network.solver.joint import JointNormals
 from priorfit.network.units import NoUnits, Units
 from priorfit.priors import Prior
 
@@ -50,4 +51,8 @@ class Answering(Protocol):
 
     def answer(self, query_x: Num[Tensor, "batch query features"], memory: Any) -> Distribution:
         """The predictive of each query, in the network's units."""
+        ...
+
+    def joint_normals(self, query_x: Num[Tensor, "batch query features"], memory: Any) -> JointNormals | None:
+        """The joint Gaussian of the network's solver over queries; None where there is none for reals."""
         ...

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from priorfit.errors import InputError
-from priorfit.network.problem import Columns, Problem
+from priorfit.network.problem import Columns, Padding, Problem
 from priorfit.network.units import Units
 
 Table = Num[Tensor, "batch points columns"]
@@ -96,7 +96,11 @@ def precise(values: Num[Tensor, "..."]) -> torch.dtype:
     return torch.float32 if values.device.type == "mps" else torch.float64
 
 
-def padded(x: Float[Tensor, "batch points columns"], num_features: int) -> Float[Tensor, "batch points features"]:
-    """A table as `PaddedFeatures` shows it: multiplied by features / used, and zeros in the columns that are left."""
+def padded(
+    x: Float[Tensor, "batch points columns"], num_features: int, padding: Padding = "rescaled"
+) -> Float[Tensor, "batch points features"]:
+    """A table as the prior shows it, with zeros in the columns that are left; see `Problem.padding`."""
     used = x.shape[-1]
-    return x if used == num_features else pad(x * (num_features / used), (0, num_features - used))
+    if used == num_features:
+        return x
+    return pad(x * (num_features / used if padding == "rescaled" else 1.0), (0, num_features - used))

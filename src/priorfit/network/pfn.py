@@ -23,6 +23,7 @@ from priorfit.network.model import Model
 from priorfit.network.posterior import Asked, PFNPosterior
 from priorfit.network.problem import Problem
 from priorfit.network.reading import reading_of
+from priorfit.network.solver.joint import JointNormals
 from priorfit.network.solver.solver import FirstGuess, Solved
 from priorfit.network.solver.tokens import GuessEncoder
 from priorfit.network.units import NoUnits, Units, scaling_for
@@ -152,6 +153,10 @@ class PFN(Model):
         """The predictive of each query, as `forward` gives it."""
         queries, guess = self._query_tokens(query_x, memory.solved)
         return self._answer(self.transformer.predict(queries, memory.layers), guess)
+
+    def joint_normals(self, query_x: Float[Tensor, "batch query features"], memory: Memory) -> JointNormals | None:
+        """See `Answering.joint_normals`; known latents change the margins, and the solver has not seen them."""
+        return None if memory.solved is None or memory.known else memory.solved.joint(query_x)
 
     def _context_tokens(
         self,

@@ -3,11 +3,12 @@
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+import torch
 from jaxtyping import Float, Num
 from torch import Tensor
 from torch.distributions import Categorical, Distribution, Normal
 
-from priorfit.distributions.joining import joined, reshaped
+from priorfit.distributions.joining import joined, regrouped, reshaped
 from priorfit.errors import InputError
 from priorfit.network.answering import Answering
 from priorfit.network.functions import (
@@ -17,6 +18,7 @@ from priorfit.network.functions import (
     program_of,
     target_of,
 )
+from priorfit.network.joint import JointPredictive, joint_of
 from priorfit.network.latents.posterior import LatentPosterior
 from priorfit.network.limits import warn_of_inputs
 from priorfit.network.reading import Reading
@@ -25,7 +27,7 @@ from priorfit.network.surprise import DRAWS, Surprise, surprise_of
 from priorfit.network.units import NoUnits, Units
 from priorfit.network.validation import checked_queries, is_finite
 from priorfit.priors import Prior, ProgramPrior
-from priorfit.values import Values
+from priorfit.values import Values, as_tensor
 
 if TYPE_CHECKING:
     from priorfit.network.pfn import PFN
@@ -101,8 +103,9 @@ class PFNPosterior:
         """Whole functions, coherent over x: ``(count, *batch, query)``.
 
         Where the prior is at hand and has a law: latents drawn by the network, then the mean of the law, or with
-        ``noise=True`` a draw of it. Otherwise point after point, each given those before it, which gives noisy draws
-        alone and takes a pass for each point.
+        ``noise=True`` a draw of it. Else, where the network has a solver for reals: draws of its joint Gaussian with
+        the margins of the network, see `joint`. Otherwise point after point, each given those before it, which gives
+        noisy draws alone and takes a pass for each point.
         """
         x = checked_queries(query_x, self._reading.batch_shape, self._reading.num_columns, self._model.problem)
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
@@ -110,17 +113,69 @@ class PFNPosterior:
         prior = self._model.prior
         if isinstance(prior, ProgramPrior) and prior.has_law and self._model.latent_parts is not None:
             return functions_by_latents(self.latents, prior, x.float(), count, noise)
+        joint = self._joint(x, torch.Size(), noise)
+        if joint is not None:
+            return joint.sample((count,))
         if not noise:
             raise InputError(
-                "functions without noise need the law of the prior, which this model does not have at hand. Ask for "
-                "noise=True, bind a prior that returns a law by pf.load(folder, prior=...), or name one in fit."
+                "functions without noise need the law of the prior or a network with a solver for reals; this model "
+                "has neither at hand. Ask for noise=True, bind a prior that returns a law by pf.load(folder, "
+                "prior=...), or name one in fit."
             )
         asked = self._asked
         return functions_point_after_point(self._network, (asked.x, asked.y), x, count, asked.latents)
 
+    def joint(self, query_x: Values, noise: bool = True) -> JointPredictive:
+        """The joint predictive of all queries in closed form, where the network has a solver for reals.
+
+        Dependence is that of the solver's joint Gaussian, margins are those of `predict`. With ``noise=False`` it is
+        that of the function below the observations: the solver's functions without its noise, and margins whose
+        variance is smaller by the share that noise has in the solver's own; mean and shape stay. That is exact where
+        the solver is right up to units, as for Gaussian processes of known noise, and as good as the solver's noise
+        elsewhere. A network that answers for functions has margins without noise; with ``noise=True`` they are widened
+        by the same share. ``query_x (*sets, *batch, query, columns)`` may hold many sets of queries; each is joint in
+        itself.
+        """
+        model, reading = self._model, self._reading
+        x = as_tensor(query_x, "query_x")
+        sets = x.shape[: max(0, x.ndim - 2 - len(reading.batch_shape))]
+        if sets:
+            x = x.flatten(0, len(sets) - 1).movedim(0, -3).flatten(-3, -2)  # (*batch, sets * query, columns)
+        x = checked_queries(x, reading.batch_shape, reading.num_columns, model.problem)
+        joint = self._joint(x, sets, noise)
+        if joint is None:
+            raise InputError(
+                "a joint predictive needs a network with a solver for reals (LinearSolver, LatentSolver), conditioned "
+                "on data alone; this one has none. Use sample_functions(x, count, noise=True) and joint_log_prob."
+            )
+        return joint
+
+    @property
+    def has_joint(self) -> bool:
+        """Whether there is a joint predictive in closed form; see `joint`."""
+        size = (max(1, self._reading.batch_shape.numel()), 0, self._reading.num_features)
+        return self._model.joint_normals(self._context[0].new_zeros(size), self._memory) is not None
+
+    def _joint(
+        self, query_x: Num[Tensor, "*batch queries columns"], sets: torch.Size, noise: bool
+    ) -> JointPredictive | None:
+        """The joint predictive of each set; ``query_x`` has the queries of all sets one after the other."""
+        inputs = self._model.readable_inputs(self._reading.inputs(query_x), "query_x")
+        apart = inputs.unflatten(1, (sets.numel(), -1)).transpose(0, 1).flatten(0, 1)  # (sets * batch, query, features)
+        function = self._model.joint_normals(apart, self._memory)
+        if function is None:
+            return None
+        margins = regrouped(self.predict(query_x), sets) if sets else self.predict(query_x)
+        return joint_of(function, margins, self._model.problem.answers, noise)
+
     def joint_log_prob(self, query_x: Values, y: Values) -> Float[Tensor, "*batch"]:
-        """log p(y | context) of all queries together, by the chain rule in the order in which they are given."""
+        """log p(y | context) of all queries together, by the chain rule in the order in which they are given.
+
+        A network that answers for functions cannot go on from values without noise; it takes `joint`.
+        """
         x = checked_queries(query_x, self._reading.batch_shape, self._reading.num_columns, self._model.problem)
+        if self._model.problem.answers == "function":
+            return self.joint(x, noise=False).log_prob(y)
         return joint_log_prob(self._network, (self._asked.x, self._asked.y), x, y, self._asked.latents)
 
     def surprise(self, prior: Prior | None = None, draws: int = DRAWS, seed: int = 0) -> Surprise:

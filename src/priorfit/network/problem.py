@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from priorfit.data import Classes, Outcome
 from priorfit.errors import InputError
 from priorfit.fields import check_fields
 from priorfit.network.latents.spaces import LatentSpace
+
+Padding: TypeAlias = Literal["rescaled", "plain"]
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,10 @@ class Problem:
     rarest_share: float | None = None
     missing: bool = False
     min_classes: int | None = None
+    answers: Literal["observations", "function"] = "observations"
+    """Whether answers are for observations, noise included, or for the function below them."""
+    padding: Padding = "rescaled"
+    """Whether fewer columns are multiplied by features / used, as `PaddedFeatures` does, or left as they are."""
     latents: tuple[LatentSpace, ...] = ()
     """The latents that the prior names, which the network answers for too."""
 
@@ -105,7 +111,7 @@ def fewest_features(prior: dict[str, Any], num_features: int) -> int:
     """The smallest table that the prior of a description draws, before it is padded to ``num_features``."""
     if prior.get("type") == "Tables":
         return 1
-    if prior.get("type") == "PaddedFeatures":
+    if "min_features" in prior:  # PaddedFeatures and Objectives
         return prior["min_features"]
     return min((fewest_features(inner, num_features) for inner in _inner_priors(prior)), default=num_features)
 

@@ -11,7 +11,7 @@ from priorfit.data import Real
 from priorfit.distributions import affine
 from priorfit.distributions.double import in_double
 from priorfit.network.context_units import ColumnUnits, SameColumns, column_units, padded, target_units
-from priorfit.network.problem import Problem
+from priorfit.network.problem import Padding, Problem
 from priorfit.network.units import NoUnits, Units
 
 
@@ -24,10 +24,11 @@ class Reading:
     num_features: int
     columns: ColumnUnits | SameColumns
     units: Units | None
+    padding: Padding = "rescaled"
 
     def inputs(self, x: Num[Tensor, "*batch points columns"]) -> Num[Tensor, "flat points features"]:
         """Inputs as the network sees them."""
-        return padded(self.columns.to_model(flattened(x, self.batch_shape)), self.num_features)
+        return padded(self.columns.to_model(flattened(x, self.batch_shape)), self.num_features, self.padding)
 
     def targets(self, y: Num[Tensor, "*batch points"]) -> Num[Tensor, "flat points"]:
         """Targets in the units of the model's training."""
@@ -53,7 +54,8 @@ def reading_of(x: Num[Tensor, "*batch context columns"], y: Num[Tensor, "*batch 
     batch_shape = x.shape[:-2]
     flat_x: Float[Tensor, "flat context columns"] = flattened(x, batch_shape)
     units = target_units(flattened(y, batch_shape), problem) if isinstance(problem.outcome, Real) else None
-    return Reading(batch_shape, x.shape[-1], problem.num_features, column_units(flat_x, problem), units)
+    columns = column_units(flat_x, problem)
+    return Reading(batch_shape, x.shape[-1], problem.num_features, columns, units, problem.padding)
 
 
 def table_reading(

@@ -25,6 +25,7 @@ from priorfit.network.problem import Columns, Problem
 from priorfit.network.solver.bases import Harmonics
 from priorfit.network.solver.class_regression import ClassRegression
 from priorfit.network.solver.classes import ClassSolver
+from priorfit.network.solver.kernel import KernelSolver
 from priorfit.network.solver.latent import LatentSolver
 from priorfit.network.solver.linear import LinearSolver
 
@@ -41,6 +42,7 @@ NETWORK_TYPES: dict[str, type] = {
         LatentSpace,
         LinearSolver,
         LatentSolver,
+        KernelSolver,
         ClassSolver,
         ClassRegression,
         Harmonics,

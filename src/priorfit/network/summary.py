@@ -44,6 +44,8 @@ def _lines(model: "Model") -> Iterator[str]:
 def _answer(problem: Problem) -> str:
     if isinstance(problem.outcome, Classes):
         return f"{problem.outcome.count} classes"
+    if problem.answers == "function":
+        return "the function below noisy targets"
     if problem.units == "free":
         return "real targets, in units of the context"
     known = (

@@ -33,6 +33,8 @@ from priorfit.priors.inputs import UniformInputs as UniformInputs
 from priorfit.priors.latents import Latent as Latent
 from priorfit.priors.linear import LinearRegression as LinearRegression
 from priorfit.priors.mixture import Mixture as Mixture
+from priorfit.priors.objectives import LogNormalDraws as LogNormalDraws
+from priorfit.priors.objectives import Objectives as Objectives
 from priorfit.priors.prior import Prior as Prior
 from priorfit.priors.program import ProgramPrior as ProgramPrior
 from priorfit.priors.resampled import ResampledTables as ResampledTables
@@ -63,6 +65,8 @@ PRIORS: Mapping[str, type] = MappingProxyType(
             HyperGaussianProcess,
             LinearRegression,
             Mixture,
+            Objectives,
+            LogNormalDraws,
             PaddedFeatures,
             ProgramPrior,
             Standardized,

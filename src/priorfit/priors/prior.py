@@ -1,7 +1,7 @@
 """What a prior is: inputs, and targets drawn for them."""
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float, Num
@@ -56,6 +56,12 @@ class Prior(ABC):
 
     fewest_classes: int | None = None
     """Fewest classes of a dataset, where datasets differ in that; None where all have those of the outcome."""
+
+    answers: Literal["observations", "function"] = "observations"
+    """What the queries of a split hold: noisy observations, as the context, or the function below them."""
+
+    padding: Literal["rescaled", "plain"] = "rescaled"
+    """Whether columns in use are multiplied by num_features / used where there are fewer, as `PaddedFeatures` does."""
 
     @property
     def uses_whole_dataset(self) -> bool:

@@ -4,7 +4,7 @@ from functools import singledispatch
 from typing import Literal
 
 from priorfit.data import Classes
-from priorfit.network import ClassSolver, LatentSolver, LinearSolver, NetworkSettings, SolverSettings
+from priorfit.network import ClassSolver, KernelSolver, LatentSolver, LinearSolver, NetworkSettings, SolverSettings
 from priorfit.priors import (
     BayesianNetwork,
     Binarized,
@@ -12,6 +12,7 @@ from priorfit.priors import (
     HyperGaussianProcess,
     LinearRegression,
     Mixture,
+    Objectives,
     PaddedFeatures,
     Prior,
     Standardized,
@@ -37,10 +38,23 @@ def suggested_network(prior: Prior) -> NetworkSettings | None:
     >>> type(suggested_network(Mixture([GaussianProcess(), GaussianProcess(kernel="matern12")])).solver).__name__
     'LatentSolver'
     """
+    if has_lengthscales(prior):
+        return NetworkSettings(layers=LAYERS_BEHIND_LATENTS, solver=KernelSolver())
     if hyper_parameters(prior) and has_one_ranged_feature(prior):
         return NetworkSettings(layers=LAYERS_BEHIND_LATENTS, solver=LatentSolver(latents=hyper_parameters(prior)))
     components = regressions(prior)
     return NetworkSettings(solver=linear_solver(prior, components)) if components else None
+
+
+@singledispatch
+def has_lengthscales(prior: Prior) -> bool:
+    """Whether the functions of a prior have a lengthscale for each column, so that kernels are fitted to datasets."""
+    return False
+
+
+@has_lengthscales.register
+def _of_objectives(prior: Objectives) -> bool:
+    return True
 
 
 @singledispatch

@@ -64,6 +64,8 @@ def problem_of(recipe: Recipe, sample: Num[Tensor, "datasets points"]) -> Proble
         rarest_share=rarest_share(sample, outcome.count) if isinstance(outcome, Classes) else None,
         missing=prior.draws_missing,
         min_classes=prior.fewest_classes,
+        answers=prior.answers,
+        padding=prior.padding,
     )
 
 

@@ -21,6 +21,11 @@ def check_shown(name: str, model: Model) -> None:
     for part in (settings.encoder_for(problem), settings.output_for(problem), settings.solver):
         if part is not None and type(part).__name__ not in RUN:
             raise InputError(f"the page cannot run {name}: it has no {type(part).__name__} in JavaScript. {INSTEAD}")
+    if problem.answers == "function" or problem.padding == "plain":
+        raise InputError(
+            f"the page cannot run {name}: it answers for functions without noise, or pads its columns plainly, which "
+            f"the page does not know. {INSTEAD}"
+        )
     is_map = isinstance(problem.outcome, Classes)
     columns = 2 if is_map else 1
     if not problem.fewest_features <= columns <= problem.num_features:

@@ -10,7 +10,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from priorfit.network.encoders.inputs import ENCODED_RMS
-from priorfit.network.solver.gaussian import LeftOut, Numbers, Phi, Solution
+from priorfit.network.solver.gaussian import LeftOut, Numbers, Phi, Solution, repeated
+from priorfit.network.solver.joint import JointNormals, JointRegressions
 from priorfit.network.solver.solver import FirstGuess, Points, Solved, Solver, Targets, linear_maps
 
 OfComponents = Float[Tensor, "batch components"]
@@ -90,6 +91,10 @@ class FeatureSolver(Solver):
     def guess(self, mean: Numbers, variance: Numbers, log_evidence: OfComponents) -> FirstGuess:
         """The first guess where w . phi has these moments, one for each regression."""
 
+    def noise(self) -> Float[Tensor, " components"] | None:
+        """The noise of each regression on reals; None where the regressions are latent, as those of labels are."""
+        return None
+
     def matrices(self) -> Iterable[nn.Parameter]:
         """See `Solver.matrices`."""
         return self.features.matrices()
@@ -116,3 +121,12 @@ class FeaturesSolved(Solved):
     def leave_one_out(self) -> FirstGuess:
         """See `Solved.leave_one_out`; exact for real targets, the cavities of expectation propagation for labels."""
         return self.solver.guess(self.left_out.mean, self.left_out.variance, self.component_evidence)
+
+    def joint(self, x: Points) -> JointNormals | None:
+        """See `Solved.joint`."""
+        noise = self.solver.noise()
+        if noise is None:
+            return None
+        sets = len(x) // len(self.component_evidence)
+        log_weights = repeated(self.component_evidence.log_softmax(1), sets)
+        return JointRegressions.over(self.solution.repeated(sets), self.solver.phi(x), noise[None], log_weights)

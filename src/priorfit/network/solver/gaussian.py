@@ -26,6 +26,18 @@ class Solution(ABC):
     def moments(self, phi: Phi) -> tuple[Numbers, Numbers]:
         """The posterior mean and variance of w . phi."""
 
+    @abstractmethod
+    def covariance(self, phi: Phi) -> Square:
+        """The posterior covariance of w . phi between points."""
+
+    @abstractmethod
+    def draws(self, phi: Phi, count: int) -> Float[Tensor, "batch heads points count"]:
+        """Draws of w . phi: the weights are drawn once for all points."""
+
+    @abstractmethod
+    def repeated(self, sets: int) -> "Solution":
+        """The same posteriors for several sets of queries, one set of all datasets after the other."""
+
     def mean(self, phi: Phi) -> Numbers:
         """The posterior mean of w . phi."""
         return self.moments(phi)[0]
@@ -49,6 +61,23 @@ class ByPoints(Solution):
         variance = phi.square().sum(-1) - known.square().sum(-1)
         return (known @ self.white)[..., 0], variance.clamp_min(0.0)  # of a difference that rounds
 
+    def covariance(self, phi: Phi) -> Square:
+        """See `Solution.covariance`."""
+        known = phi @ self.context.mT @ self.whitener.mT
+        return phi @ phi.mT - known @ known.mT
+
+    def draws(self, phi: Phi, count: int) -> Float[Tensor, "batch heads points count"]:
+        """See `Solution.draws`, by Matheron's rule: a draw of the prior, moved by its errors at the context."""
+        weights = standard_normals(phi, self.context.shape[-1], count)
+        noise = standard_normals(phi, self.context.shape[-2], count)
+        errors = self.white - self.whitener @ (self.context @ weights + noise)  # (batch, heads, context, count)
+        return phi @ (weights + self.context.mT @ (self.whitener.mT @ errors))
+
+    def repeated(self, sets: int) -> "ByPoints":
+        """See `Solution.repeated`."""
+        parts = (self.whitener, self.context, self.white, self.log_evidence)
+        return ByPoints(*(repeated(part, sets) for part in parts))
+
 
 class ByFeatures(Solution):
     """The covariance of the weights as W^T W, with a row of W for each feature."""
@@ -62,6 +91,20 @@ class ByFeatures(Solution):
         """See `Solution.moments`."""
         known = self.whitener @ phi.mT  # (batch, heads, features, queries)
         return (self.white[..., None, :] @ known)[..., 0, :], known.square().sum(-2)
+
+    def covariance(self, phi: Phi) -> Square:
+        """See `Solution.covariance`."""
+        known = self.whitener @ phi.mT
+        return known.mT @ known
+
+    def draws(self, phi: Phi, count: int) -> Float[Tensor, "batch heads points count"]:
+        """See `Solution.draws`."""
+        white = self.white[..., None] + standard_normals(phi, self.white.shape[-1], count)
+        return phi @ (self.whitener.mT @ white)
+
+    def repeated(self, sets: int) -> "ByFeatures":
+        """See `Solution.repeated`."""
+        return ByFeatures(*(repeated(part, sets) for part in (self.whitener, self.white, self.log_evidence)))
 
 
 @dataclass(frozen=True)
@@ -112,18 +155,28 @@ def solve_by_features(phi: Phi, values: Numbers) -> tuple[Solution, LeftOut]:
     return solution, LeftOut((mean - leverage * values) / rest, leverage / rest)
 
 
+def repeated(numbers: Float[Tensor, "batch *shape"], sets: int) -> Float[Tensor, "repeated *shape"]:
+    """The numbers of all datasets for each of several sets of queries; those of one dataset broadcast as they are."""
+    return numbers if sets == 1 or len(numbers) == 1 else numbers.repeat(sets, *[1] * (numbers.ndim - 1))
+
+
+def standard_normals(phi: Phi, rows: int, count: int) -> Float[Tensor, "batch heads rows count"]:
+    """Standard Normals for each regression."""
+    return torch.randn(*phi.shape[:2], rows, count, dtype=phi.dtype, device=phi.device)
+
+
 def factor_of(gram: Square) -> Square:
     """The Cholesky factor of a Gram matrix plus identity; one that is not finite gives NaN, not an error."""
     gram.diagonal(dim1=-2, dim2=-1).add_(1.0)
     return torch.linalg.cholesky_ex(gram).L
 
 
-def inverted(factor: Square) -> Square:
+def inverted(factor: Float[Tensor, "*batch rows rows"]) -> Float[Tensor, "*batch rows rows"]:
     """The inverse of a Cholesky factor; no eigenvalue of what was factored is below 1, so it is safe to multiply by."""
     identity = torch.eye(factor.shape[-1], dtype=factor.dtype, device=factor.device)
     return torch.linalg.solve_triangular(factor, identity.expand_as(factor), upper=False)
 
 
-def log_determinant(factor: Square) -> Evidence:
+def log_determinant(factor: Float[Tensor, "*batch rows rows"]) -> Float[Tensor, "*batch"]:
     """Half the log determinant of the matrix that was factored."""
     return factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)

@@ -17,7 +17,17 @@ from priorfit.network.heads.mixture import CorrectedMixtureHead, NormalMixtureHe
 from priorfit.network.problem import Problem
 from priorfit.network.solver.bases import HarmonicLayer, Harmonics
 from priorfit.network.solver.families import Family, Latents, bounded, spread_out
-from priorfit.network.solver.gaussian import Evidence, LeftOut, Numbers, Phi, Solution, log_evidence, solve
+from priorfit.network.solver.gaussian import (
+    Evidence,
+    LeftOut,
+    Numbers,
+    Phi,
+    Solution,
+    log_evidence,
+    repeated,
+    solve,
+)
+from priorfit.network.solver.joint import JointNormals, JointRegressions
 from priorfit.network.solver.mixtures import mixed
 from priorfit.network.solver.solver import FirstGuess, Points, Solved, Solver, SolverSettings, Targets
 
@@ -206,6 +216,13 @@ class LatentSolved(Solved):
     def leave_one_out(self) -> FirstGuess:
         """See `Solved.leave_one_out`; the nodes and their weights are those of the whole context."""
         return self._guess(self.left_out.mean, self.left_out.variance)
+
+    def joint(self, x: Points) -> JointNormals:
+        """See `Solved.joint`."""
+        sets = len(x) // len(self.nodes.log_weights)
+        phi, log_noise = self.solver.phi(self.solver.basis(x), repeated(self.nodes.latents, sets))
+        noise, log_weights = log_noise[..., 0].exp(), repeated(self.nodes.log_weights, sets)
+        return JointRegressions.over(self.solution.repeated(sets), phi, noise, log_weights)
 
     def _guess(self, mean: Numbers, variance: Numbers) -> FirstGuess:
         log_noise = self.nodes.log_noise

@@ -105,6 +105,10 @@ class RealRegression(FeatureSolver):
         """See `FeatureSolver.phi`."""
         return self.features.phi(x, torch.float64)
 
+    def noise(self) -> Float[Tensor, " components"]:
+        """See `FeatureSolver.noise`."""
+        return self.log_noise[:, 0].exp()
+
     def guess(self, mean: Numbers, variance: Numbers, log_evidence: OfComponents) -> FirstGuess:
         """See `FeatureSolver.guess`."""
         log_scale = 0.5 * variance.log1p() + self.log_noise

@@ -16,6 +16,7 @@ from torch.distributions import Categorical, Distribution
 
 from priorfit.network.encoders.inputs import InputEncoder
 from priorfit.network.problem import Problem
+from priorfit.network.solver.joint import JointNormals
 
 if TYPE_CHECKING:
     from priorfit.network.heads.head import HeadSettings
@@ -70,6 +71,14 @@ class Solved(ABC):
     @abstractmethod
     def leave_one_out(self) -> FirstGuess:
         """For each point of the context, the guess from all of its other points."""
+
+    def joint(self, x: Points) -> JointNormals | None:
+        """The joint Gaussian of a function of reals over queries, without noise; None where the family has none.
+
+        ``x`` may hold several sets of queries, one set of all datasets after the other; each set has its own joint
+        Gaussian.
+        """
+        return None
 
 
 class Solver(nn.Module, ABC):

@@ -17,6 +17,7 @@ from priorfit.network.model import Model
 from priorfit.network.posterior import Asked, PFNPosterior
 from priorfit.network.problem import Problem
 from priorfit.network.reading import table_reading
+from priorfit.network.solver.joint import JointNormals
 from priorfit.network.tables.blocks import CellTransformer
 from priorfit.network.tables.cells import CELL_NUMBERS, CellFeatures, ColumnStatistics
 from priorfit.network.tables.codings import (
@@ -232,6 +233,10 @@ class TableNetwork(Model):
         if self.head is None:
             return class_probabilities(parameters[..., 0] * memory.signs, memory.num_classes)
         return self.head(parameters)
+
+    def joint_normals(self, query_x: Num[Tensor, "batch query columns"], memory: TableMemory) -> JointNormals | None:
+        """See `Answering.joint_normals`: none, since its kernel regressions are features of the cells alone."""
+        return None
 
 
 def first_class(labels: Num[Tensor, "batch context"]) -> Num[Tensor, "batch 1"]:

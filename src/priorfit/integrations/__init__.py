@@ -1,0 +1,1 @@
+"""Models inside of other libraries: each needs its own extra."""
