@@ -8,6 +8,7 @@ from priorfit.checkpoint import holds_checkpoint
 from priorfit.errors import UnknownModelError
 from priorfit.network import Model, NetworkSettings, TableSettings, load_model
 from priorfit.network.binding import bound
+from priorfit.network.kept import model_hash
 from priorfit.priors import Prior
 from priorfit.training.fit import fit_more
 
@@ -25,6 +26,13 @@ def names() -> list[str]:
     return sorted(path.name for path in FOLDER.iterdir() if (path / "config.json").is_file())
 
 
+def released(name: str) -> Model:
+    """A released model, which knows that it is one."""
+    model = load_model(FOLDER / name, KINDS)
+    model.released = (name, model_hash(model))
+    return model
+
+
 def load(name: str | Path, prior: Prior | None = None) -> Model:
     """A released model by its name, or any model by the folder that `Model.save` wrote; no network, no code.
 
@@ -39,9 +47,10 @@ def load(name: str | Path, prior: Prior | None = None) -> Model:
         model.more = fit_more
         return model
     if str(name) in names():
-        return load_model(FOLDER / name, KINDS)
+        return released(str(name))
     if holds_checkpoint(name) or Path(name).is_dir():  # which refuses what cannot be a path
-        return load_model(name, KINDS)
+        place = Path(name).resolve()
+        return released(place.name) if place.parent == FOLDER.resolve() else load_model(name, KINDS)
     near = difflib.get_close_matches(str(name), names(), n=1, cutoff=0.0)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise UnknownModelError(

@@ -56,25 +56,27 @@ class Family(nn.Module):
 
     def forward(
         self, latents: Latents
-    ) -> tuple[Float[Tensor, "#batch regressions functions"], Float[Tensor, "#batch regressions 1"]]:
-        """Log gains and log noise."""
-        learned = PACE * self.output(torch.tanh(self.hidden(latents)))
+    ) -> tuple[
+        Float[Tensor, "#batch regressions functions"],
+        Float[Tensor, "#batch regressions 1"],
+        Float[Tensor, "#batch regressions"],
+    ]:
+        """Log gains, log noise, and the log prior density of the latents up to a constant.
+
+        That density is a standard Normal times a learned factor: what is rare under the prior, such as a large noise,
+        need not lie far out, where nothing is learned about it.
+        """
+        hidden, squares = torch.tanh(self.hidden(latents)), latents.square()
+        learned = PACE * self.output(hidden)
         factors, bends, least = learned.split([len(self.log_lengths), 3, 1], dim=-1)
-        values = self.start + latents @ self.slope + latents.square() @ self.curvature
+        values = self.start + latents @ self.slope + squares @ self.curvature
         log_scale, log_lengthscale, log_added = (bends + PACE * values).split(1, dim=-1)
         fall = nn.functional.softplus(2 * (self.log_lengths + log_lengthscale))  # log(1 + (w lengthscale)^2)
         shape = factors - 0.5 * self.log_power.exp() * fall
         log_gain = log_scale + shape - 0.5 * (2 * shape).logsumexp(-1, keepdim=True)  # the squares sum to the scale's
         added = torch.logaddexp(2 * log_added.clamp_max(MOST_NOISE), 2 * (log_scale - LARGEST_RATIO))
-        return log_gain, 0.5 * torch.logaddexp(2 * least, added)
-
-    def log_density(self, latents: Latents) -> Float[Tensor, "#batch regressions"]:
-        """The log prior density of latents, up to a constant: a standard Normal times a learned factor.
-
-        What is rare under the prior, such as a large noise, need not lie far out, where nothing is learned about it.
-        """
-        learned = PACE * self.log_prior(torch.tanh(self.hidden(latents)))[..., 0]
-        return learned - 0.5 * latents.square().sum(-1)
+        log_noise = 0.5 * torch.logaddexp(2 * least, added)
+        return log_gain, log_noise, PACE * self.log_prior(hidden)[..., 0] - 0.5 * squares.sum(-1)
 
 
 def bounded(value: Float[Tensor, "*shape"], bound: float) -> Float[Tensor, "*shape"]:

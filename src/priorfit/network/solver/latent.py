@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 from jaxtyping import Float
@@ -17,12 +18,12 @@ from priorfit.network.heads.mixture import CorrectedMixtureHead, NormalMixtureHe
 from priorfit.network.problem import Problem
 from priorfit.network.solver.bases import HarmonicLayer, Harmonics
 from priorfit.network.solver.families import Family, Latents, bounded, spread_out
-from priorfit.network.solver.gaussian import Evidence, LeftOut, Numbers, Phi, Solution, log_evidence, solve
+from priorfit.network.solver.gaussian import Evidence, LeftOut, Numbers, Phi, Solution
 from priorfit.network.solver.mixtures import mixed
-from priorfit.network.solver.solver import FirstGuess, Points, Solved, Solver, SolverSettings, Targets
+from priorfit.network.solver.solver import NO_POINTS, FirstGuess, Points, Solved, Solver, SolverSettings, Targets
+from priorfit.network.solver.statistics import Functions, Gains, LogNoise, Statistics, statistics_of
 
 OfEach = Float[Tensor, "batch nodes"]
-Functions = Float[Tensor, "batch points functions"]
 
 CHOOSER = 64
 """Hidden units between the evidence at the anchors and the nodes that are chosen by it."""
@@ -105,40 +106,51 @@ class LatentRegression(Solver):
 
     def condition(self, x: Points, y: Targets) -> "LatentSolved":
         """See `Solver.condition`."""
-        functions, num_context = self.basis(x), y.shape[1]
-        at_once = max(1, AT_ONCE // max(1, len(self.anchors) * functions[0].numel()))  # datasets
-        parts = zip(functions.split(at_once), y.split(at_once), strict=True)
-        first = torch.cat([self._evidence(*part, self.anchors[None]) for part in parts])
-        latents, log_density = self._chosen(first, y)
-        phi, log_noise = self.phi(functions, latents)
-        solution, left_out = solve(phi, y.double()[:, None] * (-log_noise).exp())
-        evidence = solution.log_evidence - num_context * log_noise[..., 0]
-        log_weights = (evidence + self.family.log_density(latents) - log_density).log_softmax(1)
+        functions = self.basis(x)
+        return replace(self.resumed(statistics_of(functions, y)), context=(functions, y))
+
+    def resumed(self, statistics: Statistics) -> "LatentSolved":
+        """See `Solver.resumed`."""
+        gain, log_noise = self._anchored()
+        at_once = max(1, AT_ONCE // max(1, gain.numel() * statistics.num_points))  # datasets
+        parts = [part.log_evidence(gain, log_noise) for part in statistics.split(at_once)]
+        first = torch.cat(parts) - statistics.num_points * log_noise[..., 0]
+        latents, log_density = self._chosen(first, statistics)
+        gain, log_noise, log_prior = self._family(latents)
+        solution = statistics.solve(gain, log_noise)
+        evidence = solution.log_evidence - statistics.num_points * log_noise[..., 0]
+        log_weights = (evidence + log_prior - log_density).log_softmax(1)
         anchored = first.logsumexp(1) - math.log(first.shape[1])
-        return LatentSolved(self, Nodes(latents, log_noise, log_weights), solution, left_out, anchored)
+        return LatentSolved(self, Nodes(latents, gain, log_noise, log_weights), solution, statistics, anchored)
 
     def matrices(self) -> Iterable[nn.Parameter]:
         """See `Solver.matrices`: none; its few weights are Adam's."""
         return []
 
-    def phi(self, functions: Functions, latents: Latents) -> tuple[Phi, Float[Tensor, "#batch regressions 1"]]:
+    def phi(self, functions: Functions, latents: Latents) -> tuple[Phi, LogNoise]:
         """What is regressed on, in units of the noise, and the log noise."""
-        log_gain, log_noise = self.family(latents)
-        gain = (log_gain - log_noise).exp().double()
-        return functions.double()[:, None] * gain[..., None, :], log_noise.double()
+        gain, log_noise, _ = self._family(latents)
+        return featured(functions, gain), log_noise
 
-    def _evidence(self, functions: Functions, y: Targets, latents: Latents) -> Evidence:
-        """The log evidence of each anchor, up to a constant."""
-        phi, log_noise = self.phi(functions, latents)
-        return log_evidence(phi, y.double()[:, None] * (-log_noise).exp()) - y.shape[1] * log_noise[..., 0]
+    def _family(self, latents: Latents) -> tuple[Gains, LogNoise, OfEach]:
+        """Gains in units of the noise, log noise and log prior density of regressions, in float64."""
+        log_gain, log_noise, log_prior = self.family(latents)
+        return (log_gain - log_noise).exp().double(), log_noise.double(), log_prior
 
-    def _chosen(self, evidence: Evidence, y: Targets) -> tuple[Latents, OfEach]:
+    def _anchored(self) -> tuple[Gains, LogNoise]:
+        """Gains and log noise of the anchors, which are the same for every dataset."""
+        gain, log_noise, _ = self._family(self.anchors[None])
+        return gain, log_noise
+
+    def _chosen(self, evidence: Evidence, statistics: Statistics) -> tuple[Latents, OfEach]:
         """The nodes of each dataset, and the log density of that choice, up to a constant."""
-        numbers, middle = self._summary(evidence, y)
+        numbers, middle = self._summary(evidence, statistics)
         choice = self.chooser(numbers)
         shift, narrow, slant = choice.split([self.latents, self.latents, choice.shape[1] - 2 * self.latents], dim=1)
         middle = bounded(middle + bounded(shift, LARGEST_SHIFT), FARTHEST)
-        log_width = -nn.functional.softplus(narrow + 0.5 * math.log1p(y.shape[1] / 3))  # as that of a posterior
+        log_width = -nn.functional.softplus(
+            narrow + 0.5 * math.log1p(statistics.num_points / 3)
+        )  # as that of a posterior
         factor = torch.diag_embed(log_width.exp())
         below = torch.tril_indices(self.latents, self.latents, -1, device=evidence.device)
         factor[:, below[0], below[1]] = torch.tanh(slant) * log_width.exp()[:, below[0]]
@@ -147,36 +159,36 @@ class LatentRegression(Solver):
         return latents, log_density.expand(len(evidence), -1).double()
 
     def _summary(
-        self, evidence: Evidence, y: Targets
+        self, evidence: Evidence, statistics: Statistics
     ) -> tuple[Float[Tensor, "batch numbers"], Float[Tensor, "batch latents"]]:
         """What the nodes are chosen by, and the weighted mean of the anchors that the choice starts from.
 
         Softmax weights are the same for all contexts that one anchor explains far better than the others, however
         badly; the logarithms of how far the others are behind tell such contexts apart.
         """
-        numbers, middles = [], {}
-        for temperature in TEMPERATURES:
-            shares = (temperature * evidence).softmax(1).to(self.anchors.dtype)  # (batch, anchors)
-            mean = shares @ self.anchors
-            variance = (shares @ self.anchors.square() - mean.square()).clamp_min(1e-6)  # of a difference that rounds
-            numbers += [shares, mean, variance.sqrt()]
-            middles[temperature] = mean
-        best = evidence.amax(1, keepdim=True)
+        dtype, num_points = self.anchors.dtype, max(statistics.num_points, 1)
+        tempered = evidence.new_tensor(TEMPERATURES)[:, None] * evidence[:, None]
+        shares = tempered.softmax(-1).to(dtype)  # (batch, temperatures, anchors)
+        mean = shares @ self.anchors
+        variance = (shares @ self.anchors.square() - mean.square()).clamp_min(1e-6)  # of a difference that rounds
+        best, first = evidence.max(1, keepdim=True)
         behind = (best - evidence).log1p() / 4  # (batch, anchors)
-        num_context = y.shape[1]
-        per_point = torch.asinh(best / max(num_context, 1)) / 4
-        spread = (y.square().sum(1, keepdim=True) / max(num_context, 1) + 1e-4).log() / 4
-        size = torch.full_like(spread, math.log1p(num_context) / 4)
-        numbers += [behind, self.anchors[evidence.argmax(1)], per_point, spread, size]
-        return torch.cat([number.to(self.anchors.dtype) for number in numbers], dim=1), middles[FIRST_TEMPERATURE]
+        per_point = torch.asinh(best / num_points) / 4
+        spread = (statistics.sum_of_squares / num_points + 1e-4).log() / 4
+        size = torch.full_like(spread, math.log1p(statistics.num_points) / 4)
+        each = torch.cat([shares, mean, variance.sqrt()], dim=-1).flatten(1)
+        whole = torch.cat([per_point, spread, size], dim=1).to(dtype)
+        numbers = torch.cat([each, behind.to(dtype), self.anchors[first[:, 0]], whole], dim=1)
+        return numbers, mean[:, TEMPERATURES.index(FIRST_TEMPERATURE)]
 
 
 @dataclass(frozen=True)
 class Nodes:
-    """Where regressions were put for each dataset, with the noise there and their importance weights."""
+    """Where regressions were put for each dataset, with gains and noise there and their importance weights."""
 
     latents: Latents
-    log_noise: Float[Tensor, "batch nodes 1"]
+    gain: Gains
+    log_noise: LogNoise
     log_weights: OfEach
 
 
@@ -187,8 +199,10 @@ class LatentSolved(Solved):
     solver: LatentRegression
     nodes: Nodes
     solution: Solution
-    left_out: LeftOut
+    statistics: Statistics
     anchored: Float[Tensor, " batch"]
+    context: tuple[Functions, Targets] | None = None
+    """The functions and targets of the points; None where the statistics alone are left of them."""
 
     @property
     def log_evidence(self) -> Float[Tensor, " batch"]:
@@ -198,10 +212,26 @@ class LatentSolved(Solved):
         """
         return self.anchored
 
+    @cached_property
+    def left_out(self) -> LeftOut:
+        """What each regression says of each point, given the others."""
+        if self.context is None:
+            raise InputError(NO_POINTS)
+        functions, y = self.context
+        values = y.double()[:, None] * (-self.nodes.log_noise).exp()
+        return self.solution.left_out(featured(functions, self.nodes.gain), values)
+
+    def kept(self) -> Statistics:
+        """See `Solved.kept`: nodes and regressions follow from it."""
+        return self.statistics
+
+    def with_points(self, x: Points, y: Targets) -> Solved:
+        """See `Solved.with_points`."""
+        return self.solver.resumed(self.statistics.with_points(self.solver.basis(x), y))
+
     def predict(self, x: Points) -> FirstGuess:
         """See `Solved.predict`."""
-        phi, _ = self.solver.phi(self.solver.basis(x), self.nodes.latents)
-        return self._guess(*self.solution.moments(phi))
+        return self._guess(*self.solution.moments(featured(self.solver.basis(x), self.nodes.gain)))
 
     def leave_one_out(self) -> FirstGuess:
         """See `Solved.leave_one_out`; the nodes and their weights are those of the whole context."""
@@ -212,3 +242,8 @@ class LatentSolved(Solved):
         log_scale = 0.5 * variance.log1p() + log_noise
         whole = mixed(mean * log_noise.exp(), log_scale, self.nodes.log_weights)
         return FirstGuess(whole.distribution(), whole.features(self.solver.anchors.dtype))
+
+
+def featured(functions: Functions, gain: Gains) -> Phi:
+    """What is regressed on: the functions of the basis times the gains of each regression, in float64."""
+    return functions.double()[:, None] * gain[:, :, None]
