@@ -96,6 +96,7 @@ PUBLIC = {
     "finetune",
     "fit",
     "load",
+    "load_posterior",
     "metrics",
     "prior",
     "priors",

@@ -62,6 +62,7 @@ TYPES = (
 )
 """All that a file of a posterior is built from."""
 
+ARTICLES = {"posterior": "a posterior", "estimator": "an estimator"}
 LOADERS = {"posterior": "priorfit.load_posterior", "estimator": "priorfit.estimators.load_estimator"}
 READING_ERRORS = (KeyError, TypeError, ValueError, IndexError, AttributeError, RuntimeError, RecursionError)
 
@@ -110,9 +111,9 @@ def check_kind(path: str | Path, config: dict[str, Any], kind: str) -> None:
     if found == kind:
         return
     if found in KINDS:
-        raise CheckpointError(f"{path} holds the file of an {found}; read it by {LOADERS[found]}.")
+        raise CheckpointError(f"{path} holds the file of {ARTICLES[found]}; read it by {LOADERS[found]}.")
     raise CheckpointError(
-        f"{path} holds a model or a training, not a {kind}. Condition the model first: pf.load({str(path)!r})"
+        f"{path} holds a model or a training, not {ARTICLES[kind]}. Condition the model first: pf.load({str(path)!r})"
         ".condition(x, y).save(folder)."
     )
 

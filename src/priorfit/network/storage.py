@@ -90,7 +90,13 @@ def narrowed(model: nn.Module, dtype: torch.dtype | None) -> dict[str, Tensor]:
 
 def read_model(path: Path, kinds: Sequence[type[Settings]]) -> tuple[Settings, Problem, ModelCard, dict[str, Tensor]]:
     """What `write_model` wrote, if its settings are of one of these kinds, with the weights in float32 at least."""
-    groups, config = load_folder(path)
+    _, config = load_folder(path, groups=())
+    if "kept" in config:
+        raise CheckpointError(
+            f"{path} holds a model that was conditioned on data, not a model alone. Read it by "
+            "priorfit.load_posterior, by priorfit.estimators.load_estimator, or in a shell by priorfit predict."
+        )
+    groups, _ = load_folder(path)
     settings, problem, card = model_from(config, path, kinds)
     weights = {name: value.float() if is_half(value) else value for name, value in groups["model"].items()}
     return settings, problem, card, weights_in(weights)
