@@ -46,8 +46,12 @@ def test_a_tensor_that_comes_twice_is_kept_once_and_stays_shared():
     packer = Packer()
     packer.packed(Pair(tensor, [tensor]))
     assert packer.num_bytes == 400
-    pair = returned(Pair(tensor, [tensor]))
-    assert pair.first is pair.second[0]
+    packer.packed(tensor[None, :, None])  # with other axes
+    assert packer.num_bytes == 400
+    packer.packed(tensor[1:])
+    assert packer.num_bytes == 796
+    pair = returned(Pair(tensor, [tensor[None]]))
+    assert pair.first.data_ptr() == pair.second[0].data_ptr() and pair.second[0].shape == (1, 100)
 
 
 def test_arrays_of_numbers_and_of_labels_come_back():

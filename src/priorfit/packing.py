@@ -21,18 +21,20 @@ Plain = Any
 
 
 class Packer:
-    """Turns values into plain data, and collects their tensors; one that comes twice is kept once.
+    """Turns values into plain data, and collects their tensors; numbers that come twice are kept once.
 
     >>> packer = Packer()
     >>> packer.packed((1, torch.ones(2, 3).mT))
-    {'tuple': [1, {'tensor': 't0', 'order': [1, 0], 'shape': [3, 2]}]}
+    {'tuple': [1, {'tensor': 't0', 'sizes': [2, 3], 'order': [1, 0], 'shape': [3, 2]}]}
     >>> packer.tensors["t0"].shape
     torch.Size([2, 3])
     """
 
     def __init__(self) -> None:
         self.tensors: dict[str, Shaped[Tensor, "..."]] = {}
-        self._known: dict[int, tuple[Tensor, Plain]] = {}
+        self._names: dict[object, str] = {}
+        self._alive: list[Tensor] = []
+        """What was packed, so that no other tensor takes its place in memory."""
 
     @property
     def num_bytes(self) -> int:
@@ -53,15 +55,16 @@ class Packer:
 
     @packed.register
     def _(self, value: Tensor) -> Plain:
-        if id(value) not in self._known:
-            core = value.detach()
-            for axis, step in enumerate(core.stride()):
-                core = core.narrow(axis, 0, 1) if step == 0 and core.shape[axis] else core  # of an expanded tensor
-            order = sorted(range(core.ndim), key=lambda axis: -core.stride(axis))
-            name = f"t{len(self.tensors)}"
-            self.tensors[name] = core.permute(order)
-            self._known[id(value)] = value, {"tensor": name, "order": order, "shape": list(value.shape)}
-        return self._known[id(value)][1]
+        core = value.detach()
+        for axis, step in enumerate(core.stride()):
+            core = core.narrow(axis, 0, 1) if step == 0 and core.shape[axis] else core  # of an expanded tensor
+        order = sorted(range(core.ndim), key=lambda axis: -core.stride(axis))
+        inner = core.permute(order)
+        axes = tuple((size, step) for size, step in zip(inner.shape, inner.stride(), strict=True) if size != 1)
+        name = self._names.setdefault((core.device, core.data_ptr(), core.dtype, axes), f"t{len(self.tensors)}")
+        self.tensors.setdefault(name, inner)
+        self._alive.append(value)
+        return {"tensor": name, "sizes": list(inner.shape), "order": order, "shape": list(value.shape)}
 
     @packed.register
     def _(self, value: np.ndarray) -> Plain:
@@ -96,15 +99,14 @@ class Unpacker:
     def __init__(self, tensors: Mapping[str, Shaped[Tensor, "..."]], kinds: Sequence[type]) -> None:
         self._tensors = {name: tensor.clone() for name, tensor in tensors.items()}  # aligned in memory as new ones are
         self._kinds = {kind.__name__: kind for kind in kinds}
-        self._known: dict[str, Tensor] = {}
 
     def value(self, plain: Plain) -> Any:
         """The value that `Packer.packed` was given."""
         match plain:
             case {"type": str(name), "fields": dict(fields)}:
                 return self._object(name, fields)
-            case {"tensor": str(name), "order": list(order), "shape": list(shape)}:
-                return self._tensor(name, order, shape)
+            case {"tensor": str(name), "sizes": list(sizes), "order": list(order), "shape": list(shape)}:
+                return self._tensor(name, sizes, order, shape)
             case {"items": list(pairs)}:
                 return {self.value(key): self.value(each) for key, each in pairs}
             case dict():
@@ -136,8 +138,6 @@ class Unpacker:
             )
         return kind(**{field: self.value(plain) for field, plain in fields.items()})
 
-    def _tensor(self, name: str, order: list[int], shape: list[int]) -> Tensor:
-        if name not in self._known:
-            places = [order.index(axis) for axis in range(len(order))]
-            self._known[name] = self._tensors[name].permute(places).expand(shape)
-        return self._known[name]
+    def _tensor(self, name: str, sizes: list[int], order: list[int], shape: list[int]) -> Tensor:
+        places = [order.index(axis) for axis in range(len(order))]
+        return self._tensors[name].reshape(sizes).permute(places).expand(shape)

@@ -17,6 +17,7 @@ from priorfit.errors import CheckpointError
 from priorfit.network.attention.attention import KeysValues
 from priorfit.network.model import Model
 from priorfit.network.reading import Reading
+from priorfit.network.storage import narrowed
 from priorfit.network.units import NoUnits, Units
 from priorfit.packing import Packer, Plain
 from priorfit.paths import usable_path
@@ -124,7 +125,7 @@ def write_kept(path: str | Path, kind: str, kept: object, model: Model) -> None:
     groups: dict[str, dict[str, Shaped[Tensor, "..."]]] = {"context": packer.tensors}
     config = {"kind": kind, "model": record, "kept": plain, "kept_sha256": plain_hash(plain)}
     if not is_released:
-        groups["model"] = model.state_dict()
+        groups["model"] = narrowed(model, None)
         described = {"network": describe(model.settings), "problem": describe(model.problem)}
         config |= described | {"card": asdict(model.card)}
     refuse_other_kinds(place)

@@ -1,5 +1,7 @@
 """Are context and queries what the model expects? Each mistake gets its own sentence."""
 
+import math
+
 import torch
 from jaxtyping import Num
 from torch import Tensor
@@ -56,7 +58,7 @@ def is_finite(numbers: Num[Tensor, "..."]) -> bool:
 
     One sum is four times as fast as ``isfinite().all()``; only a sum that is not finite needs the slow check.
     """
-    return bool(numbers.sum().isfinite()) or bool(numbers.isfinite().all())
+    return math.isfinite(numbers.detach().sum().item()) or bool(numbers.isfinite().all())
 
 
 def checked_queries(

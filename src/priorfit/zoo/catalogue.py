@@ -1,6 +1,7 @@
 """The models that come with the package, and one function that loads them or any saved folder."""
 
 import difflib
+import os
 from pathlib import Path
 
 from priorfit.baselines.neural_process.settings import NeuralProcessSettings
@@ -26,6 +27,16 @@ def names() -> list[str]:
     return sorted(path.name for path in FOLDER.iterdir() if (path / "config.json").is_file())
 
 
+def is_released(name: str | Path) -> bool:
+    """Whether a model of this name comes with the package; `names` looks at all of them.
+
+    >>> is_released("gp-rbf-1d"), is_released("zoo/gp-rbf-1d"), is_released("..")
+    (True, False, False)
+    """
+    text = str(name)
+    return Path(text).name == text and os.path.isfile(FOLDER / text / "config.json")  # noqa: PTH113  refuses no name
+
+
 def released(name: str) -> Model:
     """A released model, which knows that it is one."""
     model = load_model(FOLDER / name, KINDS)
@@ -46,7 +57,7 @@ def load(name: str | Path, prior: Prior | None = None) -> Model:
         model = bound(load(name), prior)
         model.more = fit_more
         return model
-    if str(name) in names():
+    if isinstance(name, str | Path) and is_released(name):
         return released(str(name))
     if holds_checkpoint(name) or Path(name).is_dir():  # which refuses what cannot be a path
         place = Path(name).resolve()

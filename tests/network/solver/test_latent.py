@@ -160,7 +160,7 @@ def test_the_choice_tells_contexts_apart_that_one_anchor_explains_best():
     solver = built()
     y = statistics_of(torch.rand(1, 4, 13), torch.full((1, 4), 2.0))
     near, far = (torch.tensor([[0.0, -gap, -gap, -gap, -gap]], dtype=torch.float64) for gap in (1e4, 1e6))
-    latents = [solver._chosen(evidence, y)[0] for evidence in (near, far)]
+    latents = [solver._chosen(evidence, y, solver._fixed()) for evidence in (near, far)]
     assert (latents[0] - latents[1]).abs().max() > 1e-3
 
 

@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
 from priorfit.data import Classes
@@ -17,7 +17,8 @@ from priorfit.network.heads.head import HeadSettings
 from priorfit.network.heads.mixture import CorrectedMixtureHead, NormalMixtureHead
 from priorfit.network.problem import Problem
 from priorfit.network.solver.bases import HarmonicLayer, Harmonics
-from priorfit.network.solver.families import Family, Latents, bounded, spread_out
+from priorfit.network.solver.constants import Constants
+from priorfit.network.solver.families import Family, Folded, Latents, bounded, spread_out
 from priorfit.network.solver.gaussian import Evidence, LeftOut, Numbers, Phi, Solution
 from priorfit.network.solver.mixtures import mixed
 from priorfit.network.solver.solver import NO_POINTS, FirstGuess, Points, Solved, Solver, SolverSettings, Targets
@@ -103,25 +104,31 @@ class LatentRegression(Solver):
             nn.init.zeros_(parameter)
         self.offsets = nn.Parameter(1.3 * spread_out(nodes, latents))
         self.log_shares = nn.Parameter(torch.zeros(nodes))
+        self._constants: Constants[Fixed] = Constants()
 
     def condition(self, x: Points, y: Targets) -> "LatentSolved":
         """See `Solver.condition`."""
         functions = self.basis(x)
-        return replace(self.resumed(statistics_of(functions, y)), context=(functions, y))
+        return self._solved(statistics_of(functions, y), (functions, y))
 
     def resumed(self, statistics: Statistics) -> "LatentSolved":
         """See `Solver.resumed`."""
-        gain, log_noise = self._anchored()
-        at_once = max(1, AT_ONCE // max(1, gain.numel() * statistics.num_points))  # datasets
-        parts = [part.log_evidence(gain, log_noise) for part in statistics.split(at_once)]
-        first = torch.cat(parts) - statistics.num_points * log_noise[..., 0]
-        latents, log_density = self._chosen(first, statistics)
-        gain, log_noise, log_prior = self._family(latents)
+        return self._solved(statistics, None)
+
+    def _solved(self, statistics: Statistics, context: tuple[Functions, Targets] | None) -> "LatentSolved":
+        """The evidence at the anchors, then the nodes that are chosen by it, and the regressions there."""
+        fixed = self._constants.of(self, self._fixed)
+        at_once = max(1, AT_ONCE // max(1, fixed.gain.numel() * statistics.num_points))  # datasets
+        parts = [part.log_evidence(fixed.gain, fixed.log_noise) for part in statistics.split(at_once)]
+        first = torch.cat(parts) - statistics.num_points * fixed.log_noise[..., 0]
+        latents = self._chosen(first, statistics, fixed)
+        gain, log_noise, log_prior = self._family(latents, fixed.folded)
         solution = statistics.solve(gain, log_noise)
         evidence = solution.log_evidence - statistics.num_points * log_noise[..., 0]
-        log_weights = (evidence + log_prior - log_density).log_softmax(1)
+        log_weights = (evidence + log_prior - fixed.log_density).log_softmax(1)
         anchored = first.logsumexp(1) - math.log(first.shape[1])
-        return LatentSolved(self, Nodes(latents, gain, log_noise, log_weights), solution, statistics, anchored)
+        nodes = Nodes(latents, gain, log_noise, log_weights)
+        return LatentSolved(self, nodes, solution, statistics, anchored, context)
 
     def matrices(self) -> Iterable[nn.Parameter]:
         """See `Solver.matrices`: none; its few weights are Adam's."""
@@ -132,34 +139,43 @@ class LatentRegression(Solver):
         gain, log_noise, _ = self._family(latents)
         return featured(functions, gain), log_noise
 
-    def _family(self, latents: Latents) -> tuple[Gains, LogNoise, OfEach]:
+    def _family(self, latents: Latents, folded: Folded | None = None) -> tuple[Gains, LogNoise, OfEach]:
         """Gains in units of the noise, log noise and log prior density of regressions, in float64."""
-        log_gain, log_noise, log_prior = self.family(latents)
+        log_gain, log_noise, log_prior = self.family(latents, folded)
         return (log_gain - log_noise).exp().double(), log_noise.double(), log_prior
 
-    def _anchored(self) -> tuple[Gains, LogNoise]:
-        """Gains and log noise of the anchors, which are the same for every dataset."""
-        gain, log_noise, _ = self._family(self.anchors[None])
-        return gain, log_noise
+    def _fixed(self) -> "Fixed":
+        """What is the same for every dataset."""
+        folded = self.family.folded()
+        gain, log_noise, _ = self._family(self.anchors[None], folded)
+        rows, columns = torch.tril_indices(self.latents, self.latents, -1, device=self.anchors.device)
+        diagonal = torch.arange(self.latents, device=rows.device)
+        moved = self.offsets[:, torch.cat([diagonal, columns])].T  # (entries of the factor, nodes)
+        places = nn.functional.one_hot(torch.cat([diagonal, rows]), self.latents).to(moved.dtype)
+        log_density = -0.5 * self.offsets.square().sum(-1) - self.log_shares
+        return Fixed(
+            folded,
+            gain,
+            log_noise,
+            torch.tensor(TEMPERATURES, dtype=torch.float64, device=rows.device)[:, None],
+            torch.cat([self.anchors, self.anchors.square()], dim=1),
+            (moved[:, :, None] * places[:, None]).flatten(1),
+            rows,
+            log_density.double(),
+        )
 
-    def _chosen(self, evidence: Evidence, statistics: Statistics) -> tuple[Latents, OfEach]:
-        """The nodes of each dataset, and the log density of that choice, up to a constant."""
-        numbers, middle = self._summary(evidence, statistics)
+    def _chosen(self, evidence: Evidence, statistics: Statistics, fixed: "Fixed") -> Latents:
+        """The nodes of each dataset: the same offsets, moved, stretched and slanted."""
+        numbers, middle = self._summary(evidence, statistics, fixed)
         choice = self.chooser(numbers)
         shift, narrow, slant = choice.split([self.latents, self.latents, choice.shape[1] - 2 * self.latents], dim=1)
         middle = bounded(middle + bounded(shift, LARGEST_SHIFT), FARTHEST)
-        log_width = -nn.functional.softplus(
-            narrow + 0.5 * math.log1p(statistics.num_points / 3)
-        )  # as that of a posterior
-        factor = torch.diag_embed(log_width.exp())
-        below = torch.tril_indices(self.latents, self.latents, -1, device=evidence.device)
-        factor[:, below[0], below[1]] = torch.tanh(slant) * log_width.exp()[:, below[0]]
-        latents = middle[:, None] + self.offsets @ factor.mT  # (batch, nodes, latents)
-        log_density = -0.5 * self.offsets.square().sum(-1) - self.log_shares
-        return latents, log_density.expand(len(evidence), -1).double()
+        width = torch.sigmoid(-0.5 * math.log1p(statistics.num_points / 3) - narrow)  # as that of a posterior
+        entries = torch.cat([width, torch.tanh(slant) * width.index_select(1, fixed.rows)], dim=1)
+        return middle[:, None] + (entries @ fixed.offsets).unflatten(1, (-1, self.latents))  # (batch, nodes, latents)
 
     def _summary(
-        self, evidence: Evidence, statistics: Statistics
+        self, evidence: Evidence, statistics: Statistics, fixed: "Fixed"
     ) -> tuple[Float[Tensor, "batch numbers"], Float[Tensor, "batch latents"]]:
         """What the nodes are chosen by, and the weighted mean of the anchors that the choice starts from.
 
@@ -167,19 +183,37 @@ class LatentRegression(Solver):
         badly; the logarithms of how far the others are behind tell such contexts apart.
         """
         dtype, num_points = self.anchors.dtype, max(statistics.num_points, 1)
-        tempered = evidence.new_tensor(TEMPERATURES)[:, None] * evidence[:, None]
-        shares = tempered.softmax(-1).to(dtype)  # (batch, temperatures, anchors)
-        mean = shares @ self.anchors
-        variance = (shares @ self.anchors.square() - mean.square()).clamp_min(1e-6)  # of a difference that rounds
+        shares = (fixed.temperatures * evidence[:, None]).softmax(-1).to(dtype)  # (batch, temperatures, anchors)
+        mean, squares = (shares @ fixed.anchors).chunk(2, dim=-1)
+        variance = (squares - mean.square()).clamp_min(1e-6)  # of a difference that rounds
         best, first = evidence.max(1, keepdim=True)
-        behind = (best - evidence).log1p() / 4  # (batch, anchors)
-        per_point = torch.asinh(best / num_points) / 4
-        spread = (statistics.sum_of_squares / num_points + 1e-4).log() / 4
-        size = torch.full_like(spread, math.log1p(statistics.num_points) / 4)
+        spread = (statistics.sum_of_squares / num_points + 1e-4).log()
+        size = torch.full_like(spread, math.log1p(statistics.num_points))
+        behind = (best - evidence).log1p()  # (batch, anchors)
+        whole = (torch.cat([behind, torch.asinh(best / num_points), spread, size], dim=1) / 4).to(dtype)
         each = torch.cat([shares, mean, variance.sqrt()], dim=-1).flatten(1)
-        whole = torch.cat([per_point, spread, size], dim=1).to(dtype)
-        numbers = torch.cat([each, behind.to(dtype), self.anchors[first[:, 0]], whole], dim=1)
+        behind, rest = whole.split([whole.shape[1] - 3, 3], dim=1)
+        numbers = torch.cat([each, behind, self.anchors.index_select(0, first[:, 0]), rest], dim=1)
         return numbers, mean[:, TEMPERATURES.index(FIRST_TEMPERATURE)]
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """What the weights decide for every dataset: the regressions at the anchors, and how nodes lie around a middle.
+
+    ``anchors`` holds their latents and the squares of these; ``offsets`` takes the entries of a triangular factor,
+    its diagonal first, then those of the ``rows`` below, to the offsets of all nodes; ``log_density`` is that of the
+    choice, up to a constant.
+    """
+
+    folded: Folded
+    gain: Gains
+    log_noise: LogNoise
+    temperatures: Float[Tensor, "temperatures 1"]
+    anchors: Float[Tensor, "anchors both"]
+    offsets: Float[Tensor, "entries moves"]
+    rows: Int64[Tensor, " below"]
+    log_density: Float[Tensor, " nodes"]
 
 
 @dataclass(frozen=True)
