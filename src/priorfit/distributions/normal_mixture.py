@@ -136,12 +136,12 @@ class NormalMixture(Distribution):
         return self
 
     @lazy_property
-    def mean(self) -> Float[Tensor, "*batch"]:
+    def mean(self) -> Float[Tensor, "*batch"]:  # pyright: ignore[reportIncompatibleMethodOverride]: it is kept
         """See `Distribution.mean`."""
         return (self.probs * self.loc).sum(-1)
 
     @lazy_property
-    def variance(self) -> Float[Tensor, "*batch"]:
+    def variance(self) -> Float[Tensor, "*batch"]:  # pyright: ignore[reportIncompatibleMethodOverride]: it is kept
         """See `Distribution.variance`."""
         return (self.probs * (self.scale**2 + (self.loc - self.mean[..., None]) ** 2)).sum(-1)
 

@@ -2,13 +2,11 @@
 
 from functools import singledispatch
 from pathlib import Path
-from typing import Any
 
 from priorfit.errors import CheckpointError
 from priorfit.estimators.classifier import PFNClassifier
 from priorfit.estimators.columns import EmptyColumn, NominalColumn, NumberColumn
 from priorfit.estimators.encoding import TableEncoder
-from priorfit.estimators.estimator import PFNEstimator
 from priorfit.estimators.local import Coordinates, KeptLocal, LocalPosterior
 from priorfit.estimators.permutations import KeptPermuted, Permuted, PermutedPosterior, View
 from priorfit.estimators.regressor import PFNRegressor
@@ -34,10 +32,14 @@ TYPES = (
 )
 """What the file of an estimator is built from, beside the parts of posteriors."""
 
-ESTIMATORS: dict[str, type[PFNEstimator]] = {kind.__name__: kind for kind in (PFNClassifier, PFNRegressor)}
+Estimator = PFNClassifier | PFNRegressor
+ESTIMATORS: dict[str, type[PFNClassifier] | type[PFNRegressor]] = {
+    "PFNClassifier": PFNClassifier,
+    "PFNRegressor": PFNRegressor,
+}
 
 
-def load_estimator(path: str | Path, model: Model | str | Path | None = None) -> Any:
+def load_estimator(path: str | Path, model: Model | str | Path | None = None) -> Estimator:
     """A fitted estimator from the folder that its ``save`` wrote: it predicts at once, with the same answers.
 
     ``model`` is as in `priorfit.load_posterior`: the same model from elsewhere.
@@ -54,7 +56,7 @@ def load_estimator(path: str | Path, model: Model | str | Path | None = None) ->
     return read_fit(path, model)[0]
 
 
-def read_fit(path: str | Path, model: Model | str | Path | None = None) -> tuple[PFNEstimator, str | None]:
+def read_fit(path: str | Path, model: Model | str | Path | None = None) -> tuple[Estimator, str | None]:
     """A fitted estimator, and the name of its target column where a file had one."""
     file = read_kept(path, "estimator", TYPES)
     network, kept = model_of(file, path, model), file.kept

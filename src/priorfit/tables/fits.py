@@ -7,7 +7,6 @@ import torch
 from priorfit.checkpoint import holds_checkpoint, load_folder
 from priorfit.errors import InputError
 from priorfit.estimators import PFNClassifier
-from priorfit.estimators.estimator import PFNEstimator
 from priorfit.estimators.loading import read_fit
 from priorfit.estimators.saving import save_estimator
 from priorfit.extras import needs_extra
@@ -78,7 +77,7 @@ class Fit:
 
     def answer(self, question: Question) -> Answer:
         """The predictions; the rows that the model was fitted to are not part of it."""
-        estimator: PFNEstimator = self.estimator
+        estimator = self.estimator
         ppd = estimator.predict_distribution(question.queries)
         labels = estimator.classes_ if isinstance(estimator, PFNClassifier) else None
         shown = torch.tensor(estimator.shown(question.queries), dtype=torch.float64)

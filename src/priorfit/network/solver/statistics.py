@@ -32,7 +32,10 @@ LogNoise = Float[Tensor, "#batch regressions 1"]
 class Statistics(ABC):
     """What regressions y = noise (w . gain functions(x) + e) need of a context; all is in float64."""
 
-    num_points: int
+    @property
+    @abstractmethod
+    def num_points(self) -> int:
+        """The number of points."""
 
     @property
     @abstractmethod
@@ -97,7 +100,12 @@ class Moments(Statistics):
     gram: Float[Tensor, "batch functions functions"]
     products: Float[Tensor, "batch functions"]
     squares: Float[Tensor, "batch 1"]
-    num_points: int
+    count: int
+
+    @property
+    def num_points(self) -> int:
+        """See `Statistics.num_points`."""
+        return self.count
 
     @property
     def sum_of_squares(self) -> Float[Tensor, "batch 1"]:
@@ -124,13 +132,13 @@ class Moments(Statistics):
             self.gram + more.gram,
             self.products + more.products,
             self.squares + more.squares,
-            self.num_points + more.num_points,
+            self.count + more.count,
         )
 
     def split(self, size: int) -> Iterable[Statistics]:
         """See `Statistics.split`."""
         parts = zip(self.gram.split(size), self.products.split(size), self.squares.split(size), strict=True)
-        return (Moments(*part, self.num_points) for part in parts)
+        return (Moments(*part, self.count) for part in parts)
 
     def _scaled(
         self, gain: Gains, log_noise: LogNoise
