@@ -98,6 +98,7 @@ PUBLIC = {
     "finetune",
     "fit",
     "load",
+    "load_posterior",
     "metrics",
     "prior",
     "priors",

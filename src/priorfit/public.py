@@ -93,3 +93,4 @@ from priorfit.training import train as train
 from priorfit.verify import Report as Report
 from priorfit.verify import verify as verify
 from priorfit.zoo import load as load
+from priorfit.zoo import load_posterior as load_posterior

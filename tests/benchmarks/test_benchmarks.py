@@ -19,6 +19,7 @@ RUNS = [
     ["speed/predict_latency"],
     ["speed/baseline_cost"],
     ["speed/gp_speed"],
+    ["speed/saved_posteriors"],
     ["release/hand_placed"],
     ["pilots/label_regression"],
     ["pilots/smooth_features"],

@@ -27,7 +27,7 @@ CODE = {name: code for name, code in pages().items() if code}
 
 
 def test_the_tutorials_have_code():
-    names = ("own_prior", "simulator", "classification", "finetuning", "many_machines")
+    names = ("own_prior", "simulator", "classification", "finetuning", "many_machines", "saved_posteriors")
     tutorials = {f"tutorials/{name}.md" for name in names}
     how_tos = {f"how_to/add_a_{name}.md" for name in ("prior", "head", "solver", "baseline")}
     assert {"idea.md", "models.md", "faq.md", *tutorials, *how_tos} <= CODE.keys()

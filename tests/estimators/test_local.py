@@ -31,10 +31,10 @@ def test_a_context_holds_the_nearest_rows_random_others_and_each_class():
 
 def test_coordinates_are_in_standard_units_and_a_level_is_an_axis():
     x = np.array([[0.0, 0.0], [10.0, 1.0], [20.0, 1.0], [np.nan, np.nan]])
-    points = Coordinates(x, [None, 2]).points(x)
+    points = Coordinates.of(x, [None, 2]).points(x)
     np.testing.assert_allclose(points[:, 0], [-(1.5**0.5), 0, 1.5**0.5, 0])
     np.testing.assert_array_equal(points[:, 1:], [[1, 0], [0, 1], [0, 1], [0, 0]])
-    assert Coordinates(x[:, 1:], [99]).points(x[:, 1:]).shape == (4, 1)
+    assert Coordinates.of(x[:, 1:], [99]).points(x[:, 1:]).shape == (4, 1)
 
 
 @pytest.mark.parametrize("head", [None, RiemannHead(20)], ids=["mixture", "bars"])

@@ -17,6 +17,7 @@ FILES = (
     "estimators",
     "frames",
     "files",
+    "posteriors",
     "priors",
     "verify",
     "tables",

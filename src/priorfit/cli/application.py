@@ -16,6 +16,7 @@ COMMANDS = {
     "quickstart": "Fit a network to a Gaussian process, compare it with the exact posterior, write a picture.",
     "train": "Train a network by a recipe, or fine-tune a model on tasks; under torchrun, on several processes.",
     "check": "Look for the usual faults of a prior of your own: FILE.py:NAME.",
+    "fit": "Condition a model on the rows of a CSV file, once; `predict FOLDER new.csv` then answers at once.",
     "predict": "Predict the rows of a CSV file whose target is empty; the other rows are the context.",
     "models": "List the released models.",
     "verify": "Is a model's posterior right? Calibration, gap to the exact answer, and what must not matter.",

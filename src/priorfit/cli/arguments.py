@@ -56,3 +56,9 @@ MODEL = typer.Argument(
     metavar="MODEL", help="A released model's name, or the folder of a saved one.", autocompletion=beginning_with
 )
 ModelName = Annotated[str, MODEL]
+
+MODEL_OR_FIT = typer.Argument(
+    metavar="MODEL",
+    help="A released model's name, the folder of a saved one, or what `priorfit fit` wrote.",
+    autocompletion=beginning_with,
+)

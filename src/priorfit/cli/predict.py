@@ -1,26 +1,29 @@
 """``priorfit predict MODEL data.csv``."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.markup import escape
 
-from priorfit.cli.arguments import ModelName
+from priorfit.cli.arguments import MODEL_OR_FIT
 from priorfit.cli.terminal import errors, loading
 from priorfit.errors import InputError, OutsideTrainingWarning, TableWarning
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from priorfit.network import Model
-    from priorfit.tables import Answer
+    from priorfit.tables import Answer, Excess, Question
 
 QUANTILES = "0.025,0.5,0.975"
 
 
 def predict(  # noqa: PLR0913  one argument an option
-    model: ModelName,
+    model: Annotated[str, MODEL_OR_FIT],
     data: Annotated[Path, typer.Argument(metavar="DATA.CSV", help="A CSV file with a header.")],
     target: Annotated[str | None, typer.Option(help="The target column; by default the last.")] = None,
     quantiles: Annotated[str, typer.Option(help="Which quantiles of a real target.")] = QUANTILES,
@@ -39,8 +42,7 @@ def predict(  # noqa: PLR0913  one argument an option
     """Predict the rows of a CSV file whose target is empty; the other rows are the context."""
     with loading():  # it needs an extra, too
         from priorfit.checkpoint import write_atomically
-        from priorfit.tables import Excess, answer_rows, answered, read_table, split_table, table_text
-        from priorfit.zoo import load
+        from priorfit.tables import Excess, answer_rows, holds_fit, read_table, table_text
 
     levels = quantile_levels(quantiles)
     for file in (out, plot):
@@ -48,23 +50,69 @@ def predict(  # noqa: PLR0913  one argument an option
             check_out(file, data)
     if plot is not None:
         check_plot(plot)
-    question, network = split_table(read_table(data), str(data), target), load(model)
-    if not len(question.context):
-        note("no row has a target, so this is what the prior predicts.")
-    excess = Excess(too_many_rows, too_many_columns, seed)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", OutsideTrainingWarning)
-        warnings.simplefilter("always", TableWarning)
-        answer = answered(network, question, str(data), excess)
-        if plot is not None:
-            draw_answer(network, answer, question.numbers, plot)
-    for message in dict.fromkeys(str(warning.message) for warning in caught):
-        note(message)
+    frame, excess = read_table(data), Excess(too_many_rows, too_many_columns, seed)
+    with noting():
+        if holds_fit(model):
+            refuse_options(target=target, plot=plot, excess=None if excess == Excess() else excess)
+            question, answer = of_fit(model, frame, str(data))
+        else:
+            question, answer = of_model(model, frame, str(data), target, excess, plot)
     text = table_text(answer_rows(question, answer, levels), layout)
     if out is None:
         typer.echo(text, nl=False)
     else:
         write_atomically(out, text)
+
+
+@contextmanager
+def noting() -> Iterator[None]:
+    """Warnings about a table or a model as notes, each once, when the work is done."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", OutsideTrainingWarning)
+        warnings.simplefilter("always", TableWarning)
+        yield
+    for message in dict.fromkeys(str(warning.message) for warning in caught):
+        note(message)
+
+
+def of_fit(path: str, frame: "pd.DataFrame", name: str) -> "tuple[Question, Answer]":
+    """What a fit says of the rows of a table."""
+    from priorfit.tables import Fit
+
+    found = Fit(path)
+    question = found.question(frame, name)
+    return question, found.answer(question)
+
+
+def of_model(
+    model: str, frame: "pd.DataFrame", name: str, target: str | None, excess: "Excess", plot: Path | None
+) -> "tuple[Question, Answer]":
+    """What a model says of the rows of a table without a target, given the others."""
+    from priorfit.tables import answered, split_table
+    from priorfit.zoo import load
+
+    question, network = split_table(frame, name, target), load(model)
+    if not len(question.context):
+        note("no row has a target, so this is what the prior predicts.")
+    answer = answered(network, question, name, excess)
+    if plot is not None:
+        draw_answer(network, answer, question.numbers, plot)
+    return question, answer
+
+
+def refuse_options(**given: object) -> None:
+    """Refuse options that were decided when a model was fitted."""
+    words = {
+        "target": "the target",
+        "plot": "a picture, which shows the rows that the model was fitted to,",
+        "excess": "what is done with too many rows or columns",
+    }
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(
+                f"{words[name]} belongs to the model and its rows, and a fit has only its answers. Leave it "
+                "out, or use priorfit predict MODEL with all rows in one file."
+            )
 
 
 def check_plot(file: Path) -> None:

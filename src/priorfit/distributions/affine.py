@@ -1,5 +1,6 @@
 """The distribution of ``scale * y + shift``, exactly and within the same family."""
 
+import math
 from functools import singledispatch
 from typing import TypeVar
 
@@ -41,7 +42,12 @@ def affine(distribution: Distribution, scale: Factor, shift: Factor) -> Distribu
 
 
 def _check_factors(scale: Float[Tensor, "..."], shift: Float[Tensor, "..."]) -> None:
-    """Refuse what has no density, and say whether it is the map or the size of the numbers."""
+    """Refuse what has no density, and say whether it is the map or the size of the numbers.
+
+    One sum is faster than a check of each: it is finite only where all are, and no scale is 0.
+    """
+    if math.isfinite((shift + scale + scale.reciprocal()).detach().sum().item()):
+        return
     if not bool(torch.isfinite(scale).all() & torch.isfinite(shift).all()):
         raise InputError(
             "the scale or shift of a prediction is not finite: NaN, or beyond the largest number of "

@@ -65,7 +65,9 @@ class NormalMixture(Distribution):
     ) -> None:
         check_parameters(logits=logits, loc=loc, scale=scale)
         shape = broadcast_shape(logits.shape, loc.shape, scale.shape)
-        self.logits, self.loc, self.scale = (part.expand(shape) for part in (logits, loc, scale))
+        self.logits, self.loc, self.scale = (
+            part if part.shape == shape else part.expand(shape) for part in (logits, loc, scale)
+        )
         with readable_constraints():
             super().__init__(self.logits.shape[:-1], validate_args=validate_args)
 
@@ -129,13 +131,18 @@ class NormalMixture(Distribution):
         density = self.log_prob(point).exp().detach().clamp(min=torch.finfo(point.dtype).tiny)
         return point + (missing - missing.detach()) / density
 
-    @property
-    def mean(self) -> Float[Tensor, "*batch"]:
+    def with_moments(self, mean: Float[Tensor, "*batch"], variance: Float[Tensor, "*batch"]) -> "NormalMixture":
+        """This mixture, whose moments are known where it comes from: they need not be computed again."""
+        vars(self).update(mean=mean, variance=variance)
+        return self
+
+    @lazy_property
+    def mean(self) -> Float[Tensor, "*batch"]:  # pyright: ignore[reportIncompatibleMethodOverride]: it is kept
         """See `Distribution.mean`."""
         return (self.probs * self.loc).sum(-1)
 
-    @property
-    def variance(self) -> Float[Tensor, "*batch"]:
+    @lazy_property
+    def variance(self) -> Float[Tensor, "*batch"]:  # pyright: ignore[reportIncompatibleMethodOverride]: it is kept
         """See `Distribution.variance`."""
         return (self.probs * (self.scale**2 + (self.loc - self.mean[..., None]) ** 2)).sum(-1)
 

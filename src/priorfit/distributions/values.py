@@ -121,6 +121,9 @@ def broadcast_shape(*shapes: torch.Size) -> torch.Size:
     >>> broadcast_shape(torch.Size([3, 1]), torch.Size([2]))
     torch.Size([3, 2])
     """
+    several = {shape for shape in shapes if shape}
+    if len(several) == 1:  # torch takes longer over the shapes than over small tensors
+        return several.pop()
     try:
         return broadcast_shapes(*shapes)
     except ShapeError:

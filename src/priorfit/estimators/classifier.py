@@ -116,7 +116,7 @@ class PFNClassifier(ClassifierMixin, PFNEstimator):
 
     def __sklearn_tags__(self) -> "Tags":
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = num_classes(self.model) != 2
+        tags.classifier_tags.multi_class = num_classes(vars(self).get("model_", self.model)) != 2
         return tags
 
     def _indicators(self, y: Target) -> Float[np.ndarray, "rows targets"]:

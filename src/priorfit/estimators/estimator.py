@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from priorfit.estimators.local import LocalContexts
 from priorfit.estimators.models import loaded
 from priorfit.estimators.permutations import Permuted, views
 from priorfit.estimators.readable import numeric, plain, undated
+from priorfit.estimators.saving import save_estimator
 from priorfit.estimators.showing import Showing, showing_for
 from priorfit.estimators.too_many import (
     Labels,
@@ -160,6 +162,10 @@ class PFNEstimator(BaseEstimator, ABC):
             assert most is not None  # else no number of rows is too large
             predictor = LocalContexts(predictor, problem.outcome, most, levels, int(generator.randint(2**31)))
         return predictor
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted estimator to a folder, from which `load_estimator` gives the same answers; no pickle."""
+        save_estimator(self, path)
 
     def surprise(self, prior: Prior | None = None, draws: int = DRAWS, seed: int = 0) -> Surprise:
         """Did the model's prior draw the training rows? See `PFNPosterior.surprise`; ``print`` the result."""

@@ -7,6 +7,7 @@ changes the answer to another. Beside one subsample it lowers the log loss (`ben
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -16,6 +17,7 @@ from torch.distributions import Distribution
 from priorfit.data import Classes, Outcome
 from priorfit.distributions.joining import joined, selected
 from priorfit.errors import InputError
+from priorfit.estimators.permutations import Permuted, View
 from priorfit.extras import needs_extra
 from priorfit.predictor import Predictor
 from priorfit.values import Values, as_tensor
@@ -37,17 +39,23 @@ FARTHEST = 3.0
 Points = Float[np.ndarray, "rows coordinates"]
 
 
+@dataclass(frozen=True)
 class Coordinates:
     """Rows as points: columns in standard units, a nominal one as an axis a level, which differ by as much on average.
 
     A missing value lies at the mean.
     """
 
-    def __init__(self, x: Float[np.ndarray, "rows columns"], levels: Sequence[int | None]) -> None:
-        self.levels = levels
+    levels: Sequence[int | None]
+    mean: Float[np.ndarray, " columns"]
+    scale: Float[np.ndarray, " columns"]
+
+    @classmethod
+    def of(cls, x: Float[np.ndarray, "rows columns"], levels: Sequence[int | None]) -> "Coordinates":
+        """The units of some rows."""
         present = np.where(np.isnan(x).all(0), 0.0, x)
-        self.mean, scale = np.nanmean(present, axis=0), np.nanstd(present, axis=0)
-        self.scale = np.where(scale > 0, scale, 1.0)
+        mean, scale = np.nanmean(present, axis=0), np.nanstd(present, axis=0)
+        return cls(list(levels), mean, np.where(scale > 0, scale, 1.0))
 
     def points(self, x: Float[np.ndarray, "rows columns"]) -> Points:
         """The points of rows."""
@@ -76,7 +84,7 @@ class LocalContexts:
         """Find the centres and their contexts; a context goes through the predictor when a query needs it."""
         x = as_tensor(context_x, "context_x").double().numpy()
         y = as_tensor(context_y, "context_y").numpy()
-        coordinates, generator = Coordinates(x, self.levels), np.random.RandomState(self.seed)
+        coordinates, generator = Coordinates.of(x, self.levels), np.random.RandomState(self.seed)
         points = coordinates.points(x)
         sample = points[generator.permutation(len(x))[:CLUSTERED_ROWS]]
         count = min(CENTRES * -(-len(x) // self.size), MOST_CENTRES, len(np.unique(sample, axis=0)))
@@ -85,6 +93,21 @@ class LocalContexts:
         labels = y if isinstance(self.outcome, Classes) else None
         rows = [context_rows(squared_distance(points, centre), self.size, labels, generator) for centre in centres]
         return LocalPosterior(self.predictor, (x, y), coordinates, centres, rows)
+
+
+@dataclass(frozen=True)
+class KeptLocal:
+    """What a file holds of a `LocalPosterior`: the rows, from which contexts are formed when a query needs them.
+
+    ``views`` are those of a `Permuted` model, none where the model itself answers.
+    """
+
+    context: tuple[np.ndarray, np.ndarray]
+    coordinates: Coordinates
+    centres: Points
+    rows: list[np.ndarray]
+    views: list[View]
+    num_classes: int | None
 
 
 class LocalPosterior:
@@ -100,6 +123,11 @@ class LocalPosterior:
     ) -> None:
         self.predictor, self.context, self.coordinates = predictor, context, coordinates
         self.centres, self.rows = centres, rows
+
+    def kept(self) -> KeptLocal:
+        """What a file holds of it."""
+        views, count = ([], None) if not isinstance(self.predictor, Permuted) else self.predictor.kept()
+        return KeptLocal(self.context, self.coordinates, self.centres, self.rows, views, count)
 
     def predict(self, query_x: Values) -> Distribution:
         """See `Posterior.predict`."""

@@ -1,11 +1,12 @@
 """The model that an estimator is given: a name, a folder, or the network itself."""
 
+from functools import lru_cache
 from pathlib import Path
 
 from priorfit.checkpoint import load_folder
 from priorfit.data import Classes
 from priorfit.errors import InputError, PriorfitError, UnknownModelError
-from priorfit.estimators.kept_models import kept_model
+from priorfit.estimators.kept_models import MOST_KEPT, Stamp, kept_model, stamp_of
 from priorfit.network import Model
 from priorfit.network.storage import problem_in
 from priorfit.paths import usable_path
@@ -32,7 +33,7 @@ def loaded(model: object) -> Model:
 
 def folder_of(name: str | Path) -> Path:
     """Where a model lies: among the released ones, or at a path."""
-    return catalogue.FOLDER / name if str(name) in catalogue.names() else usable_path(name)
+    return catalogue.FOLDER / name if catalogue.is_released(name) else usable_path(name)
 
 
 def check_default(name: str | Path) -> None:
@@ -60,7 +61,14 @@ def num_classes(model: object) -> int | None:
     if isinstance(model, Model):
         return model.problem.outcome.count if isinstance(model.problem.outcome, Classes) else None
     try:
-        _, config = load_folder(folder_of(as_name(model)), groups=())
+        folder = folder_of(as_name(model)).resolve()
+        return _count_in(folder, stamp_of(folder) if folder.is_dir() else ())
     except PriorfitError:  # a tag of an estimator must not fail; `fit` says what is wrong
         return None
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _count_in(folder: Path, stamp: Stamp) -> int | None:
+    """The number of classes that a folder states, read once for each state of it: tags are asked for at every call."""
+    _, config = load_folder(folder, groups=())
     return problem_in(config).get("outcome", {}).get("count")

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -11,6 +12,7 @@ from torch.distributions import Categorical, Distribution
 
 from priorfit.distributions.class_probabilities import class_log_probs
 from priorfit.distributions.mixing import mixed
+from priorfit.estimators.saving import Keeping
 from priorfit.predictor import Posterior, Predictor
 from priorfit.values import Values, as_tensor
 
@@ -59,6 +61,10 @@ class Permuted:
     def __init__(self, predictor: Predictor, shown: Sequence[View], num_classes: int | None) -> None:
         self.predictor, self.views, self.num_classes = predictor, tuple(shown), num_classes
 
+    def kept(self) -> tuple[list[View], int | None]:
+        """What a file holds of it: the views, and the number of classes."""
+        return list(self.views), self.num_classes
+
     def condition(self, context_x: Values, context_y: Values) -> "PermutedPosterior":
         """See `Predictor.condition`; the context goes through the predictor once a view."""
         x, y = as_tensor(context_x, "context_x").double(), as_tensor(context_y, "context_y")
@@ -72,11 +78,25 @@ def shifted(y: Num[Tensor, " rows"], shift: int, num_classes: int | None) -> Num
     return y if num_classes is None else (y + shift) % num_classes
 
 
+@dataclass(frozen=True)
+class KeptPermuted:
+    """What a file holds of a `PermutedPosterior`."""
+
+    posteriors: list[Any]
+    views: list[View]
+    num_classes: int | None
+
+
 class PermutedPosterior:
     """A context in several views; a `Posterior`."""
 
     def __init__(self, posteriors: Sequence[Posterior], shown: Sequence[View], num_classes: int | None) -> None:
         self.posteriors, self.views, self.num_classes = tuple(posteriors), tuple(shown), num_classes
+
+    def kept(self) -> KeptPermuted:
+        """What a file holds of it."""
+        kept = [cast(Keeping, posterior).kept() for posterior in self.posteriors]
+        return KeptPermuted(kept, list(self.views), self.num_classes)
 
     def predict(self, query_x: Values) -> Distribution:
         """See `Posterior.predict`."""

@@ -19,6 +19,8 @@ from priorfit.network.heads.mixture import NormalHead as NormalHead
 from priorfit.network.heads.mixture import NormalMixtureHead as NormalMixtureHead
 from priorfit.network.heads.riemann import RiemannHead as RiemannHead
 from priorfit.network.joint import JointPredictive as JointPredictive
+from priorfit.network.kept import KeptMemory as KeptMemory
+from priorfit.network.kept import KeptPosterior as KeptPosterior
 from priorfit.network.latents.parts import LatentParts as LatentParts
 from priorfit.network.latents.posterior import LatentPosterior as LatentPosterior
 from priorfit.network.latents.spaces import LatentSpace as LatentSpace

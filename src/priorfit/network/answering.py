@@ -49,6 +49,25 @@ class Answering(Protocol):
         """What answers to queries need of a context, whose y are in the network's units."""
         ...
 
+    @property
+    def grows(self) -> bool:
+        """Whether its memory grows with the context, so that the points cost a file little beside it."""
+        ...
+
+    def kept(self, memory: Any) -> Any:
+        """A memory as dataclasses of tensors, for a file; None where it is to be made from the points again."""
+        ...
+
+    def resumed(self, kept: Any) -> Any:
+        """The memory that `kept` was made from."""
+        ...
+
+    def with_points(
+        self, memory: Any, context_x: Num[Tensor, "batch more features"], context_y: Float[Tensor, "batch more"]
+    ) -> Any:
+        """The memory of a context and more points; None where the first points are needed again."""
+        ...
+
     def answer(self, query_x: Num[Tensor, "batch query features"], memory: Any) -> Distribution:
         """The predictive of each query, in the network's units."""
         ...

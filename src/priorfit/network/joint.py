@@ -1,7 +1,7 @@
 """The predictive of several queries together: a solver's joint Gaussian, with the margins of the network."""
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Num
 from torch import Tensor
 from torch.distributions import Distribution, constraints
 
@@ -118,3 +118,13 @@ def _stretched(margins: Distribution, factor: Float[Tensor, "*batch query"]) -> 
     """Margins whose deviations from the mean are multiplied by a factor."""
     factor = factor.to(margins.mean.dtype)
     return affine(margins, factor, margins.mean * (1 - factor))
+
+
+def in_a_row(
+    query_x: Num[Tensor, "*sets_and_batch query columns"], batch_dims: int
+) -> tuple[Num[Tensor, "*batch queries columns"], torch.Size]:
+    """The queries of all sets one after the other, and the shape of the sets, which stand before the batch."""
+    sets = query_x.shape[: max(0, query_x.ndim - 2 - batch_dims)]
+    if not sets:
+        return query_x, sets
+    return query_x.flatten(0, len(sets) - 1).movedim(0, -3).flatten(-3, -2), sets

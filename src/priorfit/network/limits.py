@@ -36,6 +36,20 @@ def warn_of_context(
         warn_of_targets(y, problem)
 
 
+def warn_of_more(
+    x: Num[Tensor, "batch more columns"],
+    y: Num[Tensor, "batch more"],
+    problem: Problem,
+    card: "ModelCard",
+    num_context: int,
+) -> None:
+    """As `warn_of_context`, for points that are added to a context, which has ``num_context`` with them."""
+    warn_of_size(num_context, card.trained_context)
+    warn_of_inputs(x, problem)
+    if y.numel() and not isinstance(problem.outcome, Classes):
+        warn_of_targets(y, problem)
+
+
 def warn_of_no_units(problem: Problem) -> None:
     """Warn of an empty context where units are taken from it."""
     if problem.units == "free":

@@ -36,6 +36,8 @@ class Model(nn.Module, ABC):
         """The prior that it was trained on, where that is at hand; `fit` and ``load(folder, prior=...)`` bind it."""
         self.latent_parts: LatentParts | None = None
         """Tokens and densities of the latents that the prior names, in networks that have them."""
+        self.released: tuple[str, str] | None = None
+        """The name that it was released by and its hash at that time; `load` sets it."""
         self.more: Callable[[Model, float | None, int | None], Model] | None = None
         """Goes on with the training for some minutes or steps; `fit` and ``load(folder, prior=...)`` bind it."""
 

@@ -1,7 +1,7 @@
 """The Prior-Data Fitted Network: context and queries in, predictive distributions out."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -16,11 +16,12 @@ from priorfit.network.attention.positions import POSITIONS
 from priorfit.network.attention.transformer import Transformer
 from priorfit.network.card import ModelCard
 from priorfit.network.encoders.targets import target_encoder
+from priorfit.network.kept import Asked, KeptMemory
 from priorfit.network.latents.parts import LatentParts
 from priorfit.network.latents.posterior import missing_latents
 from priorfit.network.limits import warn_of_context
 from priorfit.network.model import Model
-from priorfit.network.posterior import Asked, PFNPosterior
+from priorfit.network.posterior import PFNPosterior
 from priorfit.network.problem import Problem
 from priorfit.network.reading import reading_of
 from priorfit.network.solver.joint import JointNormals
@@ -148,6 +149,32 @@ class PFN(Model):
         offered = self.transformer.offered(self.latent_parts.known_tokens(numbers, known), memory.data_layers)
         layers = [mine.joined(theirs) for mine, theirs in zip(memory.data_layers, offered, strict=True)]
         return Memory(layers, memory.solved, memory.data_layers, known, numbers)
+
+    @property
+    def grows(self) -> bool:
+        """See `Answering.grows`: keys and values do, what a solver keeps does not."""
+        return self.settings.layers > 0
+
+    def kept(self, memory: Memory) -> KeptMemory | None:
+        """See `Answering.kept`."""
+        solved = None if memory.solved is None else memory.solved.kept()
+        if memory.solved is not None and solved is None:
+            return None
+        return KeptMemory(memory.layers, solved, memory.data_layers, memory.known, memory.numbers)
+
+    def resumed(self, kept: KeptMemory) -> Memory:
+        """See `Answering.resumed`."""
+        solved = None if self.solver is None else self.solver.resumed(kept.solved)
+        return Memory(kept.layers, solved, kept.data_layers, kept.known, kept.numbers)
+
+    def with_points(
+        self, memory: Memory, context_x: Num[Tensor, "batch more features"], context_y: Num[Tensor, "batch more"]
+    ) -> Memory | None:
+        """See `Answering.with_points`: a solver alone may go on; units of the context would change with it."""
+        if self.grows or memory.solved is None or self.settings.target_scaling == "context":
+            return None
+        solved = memory.solved.with_points(context_x, context_y)
+        return None if solved is None else replace(memory, solved=solved)
 
     def answer(self, query_x: Float[Tensor, "batch query features"], memory: Memory) -> Distribution:
         """The predictive of each query, as `forward` gives it."""

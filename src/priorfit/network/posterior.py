@@ -1,6 +1,7 @@
 """A conditioned network: it answers any number of queries, in chunks that fit in memory."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import torch
@@ -18,14 +19,16 @@ from priorfit.network.functions import (
     program_of,
     target_of,
 )
-from priorfit.network.joint import JointPredictive, joint_of
+from priorfit.network.joint import JointPredictive, in_a_row, joint_of
+from priorfit.network.kept import Asked, KeptPoints, KeptPosterior, num_bytes, without_points, write_kept
 from priorfit.network.latents.posterior import LatentPosterior
-from priorfit.network.limits import warn_of_inputs
+from priorfit.network.limits import warn_of_inputs, warn_of_more
+from priorfit.network.model import Model
 from priorfit.network.reading import Reading
 from priorfit.network.refinement import RefinedPosterior, refined
 from priorfit.network.surprise import DRAWS, Surprise, surprise_of
 from priorfit.network.units import NoUnits, Units
-from priorfit.network.validation import checked_queries, is_finite
+from priorfit.network.validation import checked_context, checked_queries, is_finite
 from priorfit.priors import Prior, ProgramPrior
 from priorfit.values import Values, as_tensor
 
@@ -39,15 +42,6 @@ CHUNK_BYTES = 64 * 2**20
 """Memory that the network's intermediate states of one chunk of queries may take."""
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What `condition` was called with: the user's numbers as tensors, and known latents."""
-
-    x: Num[Tensor, "*batch points columns"]
-    y: Num[Tensor, "*batch points"]
-    latents: dict[str, Values | float]
-
-
 class PFNPosterior:
     """What a network remembers of a context; a `Posterior`."""
 
@@ -57,11 +51,89 @@ class PFNPosterior:
         memory: Any,
         reading: Reading,
         units: Units | NoUnits,
-        context: Context,
-        asked: Asked,
+        context: Context | None,
+        asked: Asked | None,
     ) -> None:
         self._model, self._memory, self._reading, self._units = model, memory, reading, units
-        self._context, self._asked = context, asked
+        self._points = None if context is None or asked is None else KeptPoints(*context, asked)
+
+    @classmethod
+    def resumed(cls, model: Answering, kept: KeptPosterior) -> "PFNPosterior":
+        """A posterior of which a file kept this; ``model`` is the network that it was made by."""
+        points = kept.points
+        context = None if points is None else (points.x, points.y)
+        memory = memory_of(model, kept)
+        return cls(model, memory, kept.reading, kept.units, context, None if points is None else points.asked)
+
+    def save(self, path: str | Path, points: bool | None = None) -> None:
+        """Write a folder from which `priorfit.load_posterior` gives the same answers, bit for bit; no pickle, no code.
+
+        It holds what predictions need of the context and the model's hash, and the model's weights unless they come
+        with the package. The points are kept beside it where the network has layers, whose keys and values are far
+        larger. A network without layers keeps whichever is smaller: the points, or the solver's statistics, whose size
+        does not depend on the number of points. ``points=True`` keeps them in any case, for `add`, `surprise`,
+        `refined`, `sample_functions` and `joint_log_prob`, which read them again; ``points=False`` leaves them out.
+        """
+        write_kept(path, "posterior", self.kept(points), cast(Model, self._model))
+
+    def kept(self, points: bool | None = None) -> KeptPosterior:
+        """What `save` writes of the context."""
+        if points and self._points is None:
+            raise InputError(without_points("save(points=True)"))
+        memory, own = self._model.kept(self._memory), self._points
+        is_small = memory is None or (own is not None and num_bytes(own) <= num_bytes(memory))
+        if points is None:
+            points = own is not None and (self._model.grows or is_small)
+            memory = None if points and is_small and not self._model.grows else memory
+        if memory is None and not points:
+            raise InputError("the solver of this network keeps its points alone. Save it with points=True.")
+        return KeptPosterior(self._reading, self._units, memory, own.plain() if own is not None and points else None)
+
+    def add(self, x: Values, y: Values) -> "PFNPosterior":
+        """The posterior given more points too: the answer of conditioning on all of them at once.
+
+        Where a solver alone reads the context (``layers=0``), targets are real and units are fixed, its sufficient
+        statistics are updated and no earlier point is read again. Else the points, which the posterior keeps, go
+        through the network anew together with the new ones.
+        """
+        reading, problem = self._reading, self._model.problem
+        more_x, more_y = checked_context(x, y, problem)
+        checked_queries(more_x, reading.batch_shape, reading.num_columns, problem, "x")
+        longer = self._longer(more_x, more_y)
+        if longer is not None:
+            return longer
+        asked = self._kept_points("add").asked
+        all_x = torch.cat([asked.x, more_x.to(asked.x.device)], dim=-2)
+        all_y = torch.cat([asked.y, more_y.to(asked.y.device)], dim=-1)
+        return self._network.condition(all_x, all_y, **asked.latents)
+
+    def _longer(self, x: Num[Tensor, "*batch more columns"], y: Num[Tensor, "*batch more"]) -> "PFNPosterior | None":
+        """The posterior given more points where the network can go on from its memory alone."""
+        reading, model, points = self._reading, self._model, self._points
+        if model.problem.units == "free":  # which more points change
+            return None
+        inputs = model.readable_inputs(reading.inputs(x), "x")
+        targets = reading.targets(y).to(inputs)
+        memory = model.with_points(self._memory, inputs, self._units.to_model(targets))
+        if memory is None:
+            return None
+        total = reading.num_points + y.shape[-1]
+        warn_of_more(inputs, targets, model.problem, model.card, total)
+        longer = None if points is None else points.joined(KeptPoints(inputs, targets, Asked(x, y, {})))
+        return PFNPosterior(
+            model,
+            memory,
+            replace(reading, num_points=total),
+            self._units,
+            longer and (longer.x, longer.y),
+            longer and longer.asked,
+        )
+
+    def _kept_points(self, needed_for: str) -> KeptPoints:
+        """The points of the context, or an error where a file did not keep them."""
+        if self._points is None:
+            raise InputError(without_points(needed_for))
+        return self._points
 
     def predict(self, query_x: Values) -> Distribution:
         """The posterior predictive of each query, in the units of the context; no query sees another.
@@ -95,8 +167,9 @@ class PFNPosterior:
         """
         prior = program_of(self._network, "refined()")
         latents = self.latents
-        known = self._network.known_latents(self._asked.latents, self._reading.batch_shape)
-        target = target_of(prior, self._context, known)
+        points = self._kept_points("refined")
+        known = self._network.known_latents(points.asked.latents, self._reading.batch_shape)
+        target = target_of(prior, (points.x, points.y), known)
         return refined(latents, target, self._reading.batch_shape, particles)
 
     def sample_functions(self, query_x: Values, count: int, noise: bool = False) -> Num[Tensor, "count *batch query"]:
@@ -122,7 +195,7 @@ class PFNPosterior:
                 "has neither at hand. Ask for noise=True, bind a prior that returns a law by pf.load(folder, "
                 "prior=...), or name one in fit."
             )
-        asked = self._asked
+        asked = self._kept_points("sample_functions").asked
         return functions_point_after_point(self._network, (asked.x, asked.y), x, count, asked.latents)
 
     def joint(self, query_x: Values, noise: bool = True) -> JointPredictive:
@@ -137,10 +210,7 @@ class PFNPosterior:
         itself.
         """
         model, reading = self._model, self._reading
-        x = as_tensor(query_x, "query_x")
-        sets = x.shape[: max(0, x.ndim - 2 - len(reading.batch_shape))]
-        if sets:
-            x = x.flatten(0, len(sets) - 1).movedim(0, -3).flatten(-3, -2)  # (*batch, sets * query, columns)
+        x, sets = in_a_row(as_tensor(query_x, "query_x"), len(reading.batch_shape))
         x = checked_queries(x, reading.batch_shape, reading.num_columns, model.problem)
         joint = self._joint(x, sets, noise)
         if joint is None:
@@ -153,8 +223,9 @@ class PFNPosterior:
     @property
     def has_joint(self) -> bool:
         """Whether there is a joint predictive in closed form; see `joint`."""
-        size = (max(1, self._reading.batch_shape.numel()), 0, self._reading.num_features)
-        return self._model.joint_normals(self._context[0].new_zeros(size), self._memory) is not None
+        size = max(1, self._reading.batch_shape.numel()), 0, self._reading.num_features
+        nowhere = self._model.readable_inputs(torch.zeros(size), "query_x")
+        return self._model.joint_normals(nowhere, self._memory) is not None
 
     def _joint(
         self, query_x: Num[Tensor, "*batch queries columns"], sets: torch.Size, noise: bool
@@ -176,7 +247,8 @@ class PFNPosterior:
         x = checked_queries(query_x, self._reading.batch_shape, self._reading.num_columns, self._model.problem)
         if self._model.problem.answers == "function":
             return self.joint(x, noise=False).log_prob(y)
-        return joint_log_prob(self._network, (self._asked.x, self._asked.y), x, y, self._asked.latents)
+        asked = self._kept_points("joint_log_prob").asked
+        return joint_log_prob(self._network, (asked.x, asked.y), x, y, asked.latents)
 
     def surprise(self, prior: Prior | None = None, draws: int = DRAWS, seed: int = 0) -> Surprise:
         """Did the prior draw this context? A p-value: small where the data are unlike the prior's, in whatever way.
@@ -194,7 +266,8 @@ class PFNPosterior:
         passes and is right as far as the network is; ``null`` of the result says which. An empty context is refused;
         one point is compared by its PIT and its log density alone, and tells nothing where units are free.
         """
-        found = surprise_of(self._model, *self._context, prior, draws, seed)
+        points = self._kept_points("surprise")
+        found = surprise_of(self._model, points.x, points.y, prior, draws, seed)
         shape = self._reading.batch_shape
         statistics = {name: values.reshape(shape) for name, values in found.statistics.items()}
         return replace(found, p_value=found.p_value.reshape(shape), statistics=statistics)
@@ -213,3 +286,15 @@ class PFNPosterior:
                 f"{self._model.dtype} numbers overflow. Rescale them to the units of the prior."
             )
         return ppd
+
+
+def memory_of(model: Answering, kept: KeptPosterior) -> Any:
+    """The memory of a context that a file kept, or that of the points where it kept those alone."""
+    if kept.memory is not None:
+        return model.resumed(kept.memory)
+    points = cast(KeptPoints, kept.points)
+    memory, latents = model.encoded(points.x, kept.units.to_model(points.y)), points.asked.latents
+    if not latents:
+        return memory
+    network = cast("PFN", model)
+    return network.shown(memory, network.known_latents(latents, kept.reading.batch_shape))

@@ -25,6 +25,8 @@ class Reading:
     columns: ColumnUnits | SameColumns
     units: Units | None
     padding: Padding = "rescaled"
+    num_points: int = 0
+    """Points of the context."""
 
     def inputs(self, x: Num[Tensor, "*batch points columns"]) -> Num[Tensor, "flat points features"]:
         """Inputs as the network sees them."""
@@ -55,7 +57,7 @@ def reading_of(x: Num[Tensor, "*batch context columns"], y: Num[Tensor, "*batch 
     flat_x: Float[Tensor, "flat context columns"] = flattened(x, batch_shape)
     units = target_units(flattened(y, batch_shape), problem) if isinstance(problem.outcome, Real) else None
     columns = column_units(flat_x, problem)
-    return Reading(batch_shape, x.shape[-1], problem.num_features, columns, units, problem.padding)
+    return Reading(batch_shape, x.shape[-1], problem.num_features, columns, units, problem.padding, y.shape[-1])
 
 
 def table_reading(
@@ -64,4 +66,4 @@ def table_reading(
     """How datasets are read by a network that takes columns as they are, in any units and of any number."""
     batch_shape, columns = x.shape[:-2], x.shape[-1]
     units = target_units(flattened(y, batch_shape), problem) if isinstance(problem.outcome, Real) else None
-    return Reading(batch_shape, columns, columns, SameColumns(), units)
+    return Reading(batch_shape, columns, columns, SameColumns(), units, num_points=y.shape[-1])

@@ -92,7 +92,22 @@ def narrowed(model: nn.Module, dtype: torch.dtype | None) -> dict[str, Tensor]:
 
 def read_model(path: Path, kinds: Sequence[type[Settings]]) -> tuple[Settings, Problem, ModelCard, dict[str, Tensor]]:
     """What `write_model` wrote, if its settings are of one of these kinds, with the weights in float32 at least."""
-    groups, config = load_folder(path)
+    _, config = load_folder(path, groups=())
+    if "kept" in config:
+        raise CheckpointError(
+            f"{path} holds a model that was conditioned on data, not a model alone. Read it by "
+            "priorfit.load_posterior, by priorfit.estimators.load_estimator, or in a shell by priorfit predict."
+        )
+    groups, _ = load_folder(path)
+    settings, problem, card = model_from(config, path, kinds)
+    weights = {name: value.float() if is_half(value) else value for name, value in groups["model"].items()}
+    return settings, problem, card, weights_in(weights)
+
+
+def model_from(
+    config: dict[str, Any], path: str | Path, kinds: Sequence[type[Settings]]
+) -> tuple[Settings, Problem, ModelCard]:
+    """How a config says that a model is built, if its settings are of one of these kinds."""
     try:
         settings = build(settings_in(config["network"]), NETWORK_TYPES | {kind.__name__: kind for kind in kinds})
         if not isinstance(settings, tuple(kinds)):
@@ -104,8 +119,7 @@ def read_model(path: Path, kinds: Sequence[type[Settings]]) -> tuple[Settings, P
             f"{path} is a checkpoint of priorfit, but not one of a model that this version can build ({error}). "
             "Load the folder that save wrote, with the class that wrote it, or upgrade priorfit."
         ) from error
-    weights = {name: value.float() if is_half(value) else value for name, value in groups["model"].items()}
-    return settings, problem, card, weights_in(weights)
+    return settings, problem, card
 
 
 def is_half(value: Tensor) -> bool:

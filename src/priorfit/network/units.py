@@ -48,6 +48,7 @@ class Units:
         return self.scale.log()
 
 
+@dataclass(frozen=True)
 class NoUnits:
     """Classes have no units: every map is the identity."""
 

@@ -1,5 +1,7 @@
 """Are context and queries what the model expects? Each mistake gets its own sentence."""
 
+import math
+
 import torch
 from jaxtyping import Num
 from torch import Tensor
@@ -56,22 +58,22 @@ def is_finite(numbers: Num[Tensor, "..."]) -> bool:
 
     One sum is four times as fast as ``isfinite().all()``; only a sum that is not finite needs the slow check.
     """
-    return bool(numbers.sum().isfinite()) or bool(numbers.isfinite().all())
+    return math.isfinite(numbers.detach().sum().item()) or bool(numbers.isfinite().all())
 
 
 def checked_queries(
-    query_x: object, batch_shape: tuple[int, ...], num_columns: int, problem: Problem
+    query_x: object, batch_shape: tuple[int, ...], num_columns: int, problem: Problem, name: str = "query_x"
 ) -> Num[Tensor, "*batch query columns"]:
     """Queries as a tensor; refuse those whose datasets or columns are not those of the context."""
-    x = as_tensor(query_x, "query_x")
-    check_inputs(x, problem, "query_x", "query")
+    x = as_tensor(query_x, name)
+    check_inputs(x, problem, name, "query")
     if x.shape[-1] != num_columns:
         raise ShapeError(
-            f"query_x must have the {num_columns} column(s) of the context; got {tuple(x.shape)} with {x.shape[-1]}."
+            f"{name} must have the {num_columns} column(s) of the context; got {tuple(x.shape)} with {x.shape[-1]}."
         )
     if x.shape[:-2] != batch_shape:
         raise ShapeError(
-            f"query_x must have the batch shape of the context, {tuple(batch_shape)}: expected "
+            f"{name} must have the batch shape of the context, {tuple(batch_shape)}: expected "
             f"({', '.join([*map(str, batch_shape), 'query', str(num_columns)])}), got {tuple(x.shape)}."
         )
     return x

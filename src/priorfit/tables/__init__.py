@@ -1,5 +1,8 @@
 """Tables in, tables out: the rows of a CSV file whose target is empty, predicted from its other rows."""
 
+from priorfit.tables.fits import Fit as Fit
+from priorfit.tables.fits import holds_fit as holds_fit
+from priorfit.tables.fits import save_fit as save_fit
 from priorfit.tables.prediction import Answer as Answer
 from priorfit.tables.prediction import Excess as Excess
 from priorfit.tables.prediction import answer_rows as answer_rows

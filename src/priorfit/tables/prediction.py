@@ -77,6 +77,21 @@ def answered(model: Model, question: Question, name: str, excess: Excess | None 
     """
     if not len(question.context):
         return prior_answer(model, torch.tensor(numbers_of(question, name)))
+    estimator = conditioned(model, question, name, excess)
+    ppd = estimator.predict_distribution(question.queries)
+    labels = estimator.classes_ if isinstance(estimator, PFNClassifier) else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TableWarning)  # which the prediction gave already
+        shown = [
+            torch.tensor(each, dtype=torch.float64) for each in (*estimator.context_, estimator.shown(question.queries))
+        ]
+    return Answer(shown[0], shown[1], shown[2], ppd, labels, estimator.predictor_)
+
+
+def conditioned(
+    model: Model, question: Question, name: str, excess: Excess | None = None
+) -> PFNRegressor | PFNClassifier:
+    """The estimator for a model's outcome, fitted to the rows of a table that have a target."""
     excess = excess or Excess()
     options: Any = {"too_many_rows": excess.rows, "too_many_columns": excess.columns}
     is_real = isinstance(model.problem.outcome, Real)
@@ -86,14 +101,7 @@ def answered(model: Model, question: Question, name: str, excess: Excess | None 
         target = numbers_in(question.target, name, "leave the target empty to have it predicted").to_numpy(dtype=float)
     else:
         target = labels_in(question.target).to_numpy()
-    ppd = estimator.fit(question.context, target).predict_distribution(question.queries)
-    labels = estimator.classes_ if isinstance(estimator, PFNClassifier) else None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TableWarning)  # which the prediction gave already
-        shown = [
-            torch.tensor(each, dtype=torch.float64) for each in (*estimator.context_, estimator.shown(question.queries))
-        ]
-    return Answer(shown[0], shown[1], shown[2], ppd, labels, estimator.predictor_)
+    return estimator.fit(question.context, target)
 
 
 def numbers_of(question: Question, name: str) -> Float[np.ndarray, "query columns"]:

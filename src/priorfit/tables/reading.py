@@ -122,16 +122,27 @@ def check_rows(name: str, frame: "pd.DataFrame", delimiter: str) -> None:
 
 
 def split_table(frame: "pd.DataFrame", name: str, target: str | None = None) -> Question:
+    """As `parted`; a table without queries is refused."""
+    question = parted(frame, name, target)
+    if not question.numbers:
+        raise nothing_to_predict(name, target_column(frame, name, target), len(frame))
+    return question
+
+
+def nothing_to_predict(name: str, column: str | None, num_rows: int) -> InputError:
+    """The error of a table whose rows all have a target."""
+    return InputError(
+        f"{name} has no rows to predict: expected some with an empty {column!r}, got {num_rows} rows, all with a "
+        "value. Leave the target empty where you want it predicted."
+    )
+
+
+def parted(frame: "pd.DataFrame", name: str, target: str | None = None) -> Question:
     """The rows with a target as context, those without as queries; ``target`` is by default the last column."""
     column = target_column(frame, name, target)
     features = frame.drop(columns=column).apply(lambda cells: typed(cells, name))
     targets = pd.Series(frame[column])
     is_query = targets.isin(EMPTY).to_numpy()
-    if not is_query.any():
-        raise InputError(
-            f"{name} has no rows to predict: expected some with an empty {column!r}, got {len(frame)} rows, all with "
-            "a value. Leave the target empty where you want it predicted."
-        )
     rows, context = np.flatnonzero(is_query), np.flatnonzero(~is_query)
     numbers = tuple(int(row) + 1 for row in rows)
     return Question(features.iloc[context], targets.iloc[context], features.iloc[rows], numbers)

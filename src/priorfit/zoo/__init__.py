@@ -2,3 +2,4 @@
 
 from priorfit.zoo.catalogue import load as load
 from priorfit.zoo.catalogue import names as names
+from priorfit.zoo.posteriors import load_posterior as load_posterior

@@ -11,6 +11,7 @@ from priorfit.network import PFN, Harmonics, LatentSolver, NetworkSettings, Norm
 from priorfit.network.encoders.inputs import LinearEncoder
 from priorfit.network.solver.families import FIRST_SLOPES, FIRST_VALUES, PACE, spread_out
 from priorfit.network.solver.latent import FARTHEST, LatentRegression
+from priorfit.network.solver.statistics import statistics_of
 from priorfit.priors.kernels import KERNELS, distances
 from priorfit.seeding import seeded
 from priorfit.training import Budget, DataSettings, OptimiserSettings, Recipe, train
@@ -40,7 +41,7 @@ def drawn(points: int = 6) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
 
 def law_of(solver: LatentRegression, x: torch.Tensor, latents: torch.Tensor) -> MultivariateNormal:
     """The joint distribution of targets given latents, written out."""
-    log_gain, log_noise = (part.double() for part in solver.family(latents))
+    log_gain, log_noise = (part.double() for part in solver.family(latents)[:2])
     functions = solver.basis(x).double()[:, None] * log_gain.exp()[:, :, None]  # (batch, regressions, points, F)
     noise = (2 * log_noise).exp()[..., None] * torch.eye(x.shape[1], dtype=torch.float64)
     covariance = functions @ functions.mT + noise
@@ -95,7 +96,7 @@ def test_many_regressions_integrate_the_posterior_of_the_latents():
         solver.log_shares = torch.nn.Parameter(torch.zeros(2048))
         guess = solver.condition(x, y).predict(query).ppd
         latents = spread_out(2048, 2)[None]  # the same by draws of the prior, weighted by their evidence alone
-        prior = solver.family.log_density(latents) + 0.5 * latents.square().sum(-1)  # what is not the draws' own
+        prior = solver.family(latents)[2] + 0.5 * latents.square().sum(-1)  # what is not the draws' own
         evidence = (law_of(solver, x, latents).log_prob(y.double()[:, None]) + prior).softmax(1)
         expected = (evidence[..., None] * conditional_mean(solver, x, y, query, latents)).sum(1)
     torch.testing.assert_close(guess.mean, expected, rtol=0, atol=0.02)
@@ -157,9 +158,9 @@ def test_a_saved_network_comes_back(tmp_path):
 def test_the_choice_tells_contexts_apart_that_one_anchor_explains_best():
     """Softmax weights alone cannot: they are one and zeros for both."""
     solver = built()
-    y = torch.full((1, 4), 2.0)
+    y = statistics_of(torch.rand(1, 4, 13), torch.full((1, 4), 2.0))
     near, far = (torch.tensor([[0.0, -gap, -gap, -gap, -gap]], dtype=torch.float64) for gap in (1e4, 1e6))
-    latents = [solver._chosen(evidence, y)[0] for evidence in (near, far)]
+    latents = [solver._chosen(evidence, y, solver._fixed()) for evidence in (near, far)]
     assert (latents[0] - latents[1]).abs().max() > 1e-3
 
 
@@ -185,7 +186,7 @@ def test_before_training_the_kernels_are_those_of_matern():
         torch.nn.init.zeros_(parameter)
     x = torch.linspace(0, 1, 6)[None, :, None]
     latents = torch.tensor([[[0.5, -1.0, 0.0]]])
-    log_gain, _ = family(latents)
+    log_gain, _, _ = family(latents)
     functions = solver.basis(x).double() * log_gain[0].double().exp()
     functions[..., 0] *= 0.5**0.5
     covariance = (functions @ functions.mT)[0]
@@ -212,7 +213,7 @@ def test_scale_over_noise_is_bounded_so_that_near_duplicates_can_be_solved():
     solver = settings.build(PROBLEM, LinearEncoder())
     with torch.no_grad():
         solver.family.start[0] = 30.0  # a scale of e^60
-        log_gain, log_noise = solver.family(torch.zeros(1, 1, 3))
+        log_gain, log_noise, _ = solver.family(torch.zeros(1, 1, 3))
         assert (log_gain.amax(-1) - log_noise[..., 0]).max() < 12.1
         x = torch.tensor([0.5, 0.5, 0.5 + 1e-7, 0.9])[None, :, None]
         guess = solver.condition(x, torch.tensor([[1.0, -1.0, 2.0, 0.0]])).predict(x)

@@ -18,7 +18,16 @@ from priorfit.network.problem import Problem
 from priorfit.network.solver.classes import require_classes
 from priorfit.network.solver.gaussian import LeftOut, factor_of, inverted, log_determinant
 from priorfit.network.solver.mixtures import LEAST_LOG_WEIGHT, TOKEN_SCALE
-from priorfit.network.solver.solver import FirstGuess, Points, Solved, Solver, SolverSettings, Targets, linear_maps
+from priorfit.network.solver.solver import (
+    NO_POINTS,
+    FirstGuess,
+    Points,
+    Solved,
+    Solver,
+    SolverSettings,
+    Targets,
+    linear_maps,
+)
 
 FIRST_GAIN = 10.0
 """Prior variance of an indicator in units of its noise before training: a ridge of a tenth."""
@@ -99,6 +108,13 @@ class IndicatorRegression(Solver):
         evidence = -0.5 * white.square().sum((-2, -1)) - self.count * log_determinant(factor)[:, 0]
         return IndicatorsSolved(self, directions, whitener, white, indicators, left_out, evidence)
 
+    def resumed(self, statistics: "IndicatorStatistics") -> "IndicatorsSolved":
+        """See `Solver.resumed`."""
+        kept = statistics
+        return IndicatorsSolved(
+            self, kept.directions, kept.whitener, kept.white, kept.indicators, None, kept.log_evidence
+        )
+
     def _alike(self, variance: Float[Tensor, "batch points"]) -> Float[Tensor, "batch classes points"]:
         """The variance of each class, which is the same for all."""
         return variance[:, None].expand(-1, self.count, -1)
@@ -106,6 +122,17 @@ class IndicatorRegression(Solver):
     def matrices(self) -> Iterable[nn.Parameter]:
         """See `Solver.matrices`."""
         return linear_maps(self.encoder)
+
+
+@dataclass(frozen=True)
+class IndicatorStatistics:
+    """What a file keeps of a context; see `IndicatorsSolved`."""
+
+    directions: Directions
+    whitener: Float[Tensor, "batch context context"]
+    white: Float[Tensor, "batch context classes"]
+    indicators: PerClass
+    log_evidence: Float[Tensor, " batch"]
 
 
 @dataclass(frozen=True)
@@ -117,8 +144,12 @@ class IndicatorsSolved(Solved):
     whitener: Float[Tensor, "batch context context"]
     white: Float[Tensor, "batch context classes"]
     indicators: PerClass
-    left_out: LeftOut
+    left_out: LeftOut | None
     evidence: Float[Tensor, " batch"]
+
+    def kept(self) -> IndicatorStatistics:
+        """See `Solved.kept`: the points themselves, as the kernel sees them."""
+        return IndicatorStatistics(self.directions, self.whitener, self.white, self.indicators, self.evidence)
 
     @property
     def log_evidence(self) -> Float[Tensor, " batch"]:
@@ -139,6 +170,8 @@ class IndicatorsSolved(Solved):
 
     def leave_one_out(self) -> FirstGuess:
         """See `Solved.leave_one_out`."""
+        if self.left_out is None:
+            raise InputError(NO_POINTS)
         is_unseen = self.indicators.sum(1, keepdim=True) - self.indicators == 0
         return self._guess(self.left_out.mean.mT, self.left_out.variance[:, 0], is_unseen, self.directions)
 

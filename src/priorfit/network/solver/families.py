@@ -1,6 +1,7 @@
 """Families of regressions: from latents to the gains of a basis and the noise."""
 
 import math
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
@@ -55,26 +56,47 @@ class Family(nn.Module):
             self.output.bias[-1] = math.log(FIRST_NOISE) / PACE
 
     def forward(
-        self, latents: Latents
-    ) -> tuple[Float[Tensor, "#batch regressions functions"], Float[Tensor, "#batch regressions 1"]]:
-        """Log gains and log noise."""
-        learned = PACE * self.output(torch.tanh(self.hidden(latents)))
-        factors, bends, least = learned.split([len(self.log_lengths), 3, 1], dim=-1)
-        values = self.start + latents @ self.slope + latents.square() @ self.curvature
-        log_scale, log_lengthscale, log_added = (bends + PACE * values).split(1, dim=-1)
-        fall = nn.functional.softplus(2 * (self.log_lengths + log_lengthscale))  # log(1 + (w lengthscale)^2)
-        shape = factors - 0.5 * self.log_power.exp() * fall
-        log_gain = log_scale + shape - 0.5 * (2 * shape).logsumexp(-1, keepdim=True)  # the squares sum to the scale's
-        added = torch.logaddexp(2 * log_added.clamp_max(MOST_NOISE), 2 * (log_scale - LARGEST_RATIO))
-        return log_gain, 0.5 * torch.logaddexp(2 * least, added)
+        self, latents: Latents, folded: "Folded | None" = None
+    ) -> tuple[
+        Float[Tensor, "#batch regressions functions"],
+        Float[Tensor, "#batch regressions 1"],
+        Float[Tensor, "#batch regressions"],
+    ]:
+        """Log gains, log noise, and the log prior density of the latents up to a constant.
 
-    def log_density(self, latents: Latents) -> Float[Tensor, "#batch regressions"]:
-        """The log prior density of latents, up to a constant: a standard Normal times a learned factor.
-
-        What is rare under the prior, such as a large noise, need not lie far out, where nothing is learned about it.
+        That density is a standard Normal times a learned factor: what is rare under the prior, such as a large noise,
+        need not lie far out, where nothing is learned about it. ``folded`` is what `folded` gave for these weights.
         """
-        learned = PACE * self.log_prior(torch.tanh(self.hidden(latents)))[..., 0]
-        return learned - 0.5 * latents.square().sum(-1)
+        maps, count = folded or self.folded(), len(self.log_lengths)
+        seen = torch.cat([torch.tanh(self.hidden(latents)), latents, latents.square()], dim=-1)
+        numbers = nn.functional.linear(seen, maps.weight, maps.bias).split([count, 1, 1, 1, 1, 1], dim=-1)
+        factors, scale, lengthscale, added, least, prior = numbers  # all but the last are twice a logarithm
+        fall = nn.functional.softplus(maps.lengths + lengthscale)  # log(1 + (w lengthscale)^2)
+        share = torch.addcmul(factors, maps.power, fall, value=-1).log_softmax(-1)  # of the squared scale
+        noise = torch.logaddexp(least, torch.logaddexp(added.clamp_max(2 * MOST_NOISE), scale - 2 * LARGEST_RATIO))
+        return 0.5 * (share + scale), 0.5 * noise, prior[..., 0]
+
+    def folded(self) -> "Folded":
+        """All maps to log gains, noise and prior as one, from the hidden units, the latents and their squares."""
+        learned = PACE * torch.cat([self.output.weight, self.log_prior.weight])  # (functions + 5, hidden)
+        bends = PACE * torch.cat([self.slope, self.curvature]).T  # (3, 2 latents)
+        normal = torch.cat([torch.zeros_like(self.slope[:, 0]), torch.full_like(self.slope[:, 0], -0.5)])[None]
+        above = bends.new_zeros(len(self.log_lengths), bends.shape[1])
+        weight = torch.cat([learned, torch.cat([above, bends, above[:1], normal])], dim=1)
+        start = nn.functional.pad(self.start, (len(self.log_lengths), 2))
+        bias = PACE * (torch.cat([self.output.bias, self.log_prior.bias]) + start)
+        weight, bias = (torch.cat([2 * each[:-1], each[-1:]]) for each in (weight, bias))
+        return Folded(weight, bias, 2 * self.log_lengths, self.log_power.exp())
+
+
+@dataclass(frozen=True)
+class Folded:
+    """The maps of a `Family` as one; ``lengths`` and all rows but the last, the log prior, are twice a logarithm."""
+
+    weight: Float[Tensor, "numbers inputs"]
+    bias: Float[Tensor, " numbers"]
+    lengths: Float[Tensor, " functions"]
+    power: Float[Tensor, ""]
 
 
 def bounded(value: Float[Tensor, "*shape"], bound: float) -> Float[Tensor, "*shape"]:

@@ -9,10 +9,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from priorfit.errors import InputError
 from priorfit.network.encoders.inputs import ENCODED_RMS
 from priorfit.network.solver.gaussian import LeftOut, Numbers, Phi, Solution, repeated
 from priorfit.network.solver.joint import JointNormals, JointRegressions
-from priorfit.network.solver.solver import FirstGuess, Points, Solved, Solver, Targets, linear_maps
+from priorfit.network.solver.solver import NO_POINTS, FirstGuess, Points, Solved, Solver, Targets, linear_maps
 
 OfComponents = Float[Tensor, "batch components"]
 
@@ -87,6 +88,14 @@ class FeatureSolver(Solver):
     def phi(self, x: Points) -> Phi:
         """The features of each regression, in the precision in which it is solved."""
 
+    def with_points(self, solved: "FeaturesSolved", x: Points, y: Targets) -> "FeaturesSolved | None":
+        """See `Solved.with_points`: labels are no sufficient statistics, so that none are left out unless said."""
+        return None
+
+    def resumed(self, statistics: "FeatureStatistics") -> "FeaturesSolved":
+        """See `Solver.resumed`."""
+        return FeaturesSolved(self, statistics.solution, None, statistics.component_evidence)
+
     @abstractmethod
     def guess(self, mean: Numbers, variance: Numbers, log_evidence: OfComponents) -> FirstGuess:
         """The first guess where w . phi has these moments, one for each regression."""
@@ -101,13 +110,29 @@ class FeatureSolver(Solver):
 
 
 @dataclass(frozen=True)
+class FeatureStatistics:
+    """What a file keeps of a context: the posteriors of the weights, and the log evidence of each component."""
+
+    solution: Solution
+    component_evidence: OfComponents
+
+
+@dataclass(frozen=True)
 class FeaturesSolved(Solved):
     """The posteriors of the weights of each regression, and the log evidence of each component of the mixture."""
 
     solver: FeatureSolver
     solution: Solution
-    left_out: LeftOut
+    left_out: LeftOut | None
     component_evidence: OfComponents
+
+    def kept(self) -> FeatureStatistics:
+        """See `Solved.kept`."""
+        return FeatureStatistics(self.solution, self.component_evidence)
+
+    def with_points(self, x: Points, y: Targets) -> Solved | None:
+        """See `Solved.with_points`."""
+        return self.solver.with_points(self, x, y)
 
     @property
     def log_evidence(self) -> Float[Tensor, " batch"]:
@@ -120,6 +145,8 @@ class FeaturesSolved(Solved):
 
     def leave_one_out(self) -> FirstGuess:
         """See `Solved.leave_one_out`; exact for real targets, the cavities of expectation propagation for labels."""
+        if self.left_out is None:
+            raise InputError(NO_POINTS)
         return self.solver.guess(self.left_out.mean, self.left_out.variance, self.component_evidence)
 
     def joint(self, x: Points) -> JointNormals | None:

@@ -15,12 +15,19 @@ Column = Float[Tensor, "batch heads rows 1"]
 Evidence = Float[Tensor, "batch heads"]
 
 
+@dataclass(frozen=True)
+class LeftOut:
+    """At each point of a context, the posterior of w . phi given all of its other points."""
+
+    mean: Numbers
+    variance: Numbers
+
+
 class Solution(ABC):
     """The posterior of the weights, given a context."""
 
-    def __init__(self, log_evidence: Evidence) -> None:
-        """Keep the log evidence of the values in units of the noise, but for a constant."""
-        self.log_evidence = log_evidence
+    log_evidence: Evidence
+    """The log evidence of the values in units of the noise, but for a constant."""
 
     @abstractmethod
     def moments(self, phi: Phi) -> tuple[Numbers, Numbers]:
@@ -38,6 +45,14 @@ class Solution(ABC):
     def repeated(self, sets: int) -> "Solution":
         """The same posteriors for several sets of queries, one set of all datasets after the other."""
 
+    @abstractmethod
+    def left_out(self, phi: Phi, values: Numbers) -> LeftOut:
+        """What the others tell of each point of the context, which is given again."""
+
+    @abstractmethod
+    def with_points(self, phi: Phi, values: Numbers) -> "Solution":
+        """The posterior given the context and more points."""
+
     def mean(self, phi: Phi) -> Numbers:
         """The posterior mean of w . phi."""
         return self.moments(phi)[0]
@@ -47,13 +62,17 @@ class Solution(ABC):
         return self.moments(phi)[1]
 
 
+@dataclass(frozen=True)
 class ByPoints(Solution):
-    """The covariance of the weights as I - (W phi)^T (W phi), with a row of W and of phi for each point."""
+    """The covariance of the weights as I - (W phi)^T (W phi), with a row of W and of phi for each point.
 
-    def __init__(self, whitener: Square, context: Phi, white: Column, log_evidence: Evidence) -> None:
-        """Keep ``whitener`` W, the ``context`` phi and the values times W: no product of them is as small."""
-        super().__init__(log_evidence)
-        self.whitener, self.context, self.white = whitener, context, white
+    It keeps ``whitener`` W, the ``context`` phi and the values times W: no product of them is as small.
+    """
+
+    whitener: Square
+    context: Phi
+    white: Column
+    log_evidence: Evidence
 
     def moments(self, phi: Phi) -> tuple[Numbers, Numbers]:
         """See `Solution.moments`."""
@@ -78,14 +97,28 @@ class ByPoints(Solution):
         parts = (self.whitener, self.context, self.white, self.log_evidence)
         return ByPoints(*(repeated(part, sets) for part in parts))
 
+    def left_out(self, phi: Phi, values: Numbers) -> LeftOut:
+        """See `Solution.left_out`."""
+        precision = self.whitener.square().sum(-2)  # of each value given the others
+        solved = self.whitener.mT @ self.white  # (batch, heads, points, 1)
+        return LeftOut(values - solved[..., 0] / precision, 1 / precision - 1)
 
+    def with_points(self, phi: Phi, values: Numbers) -> Solution:
+        """See `Solution.with_points`."""
+        before = torch.linalg.solve_triangular(self.whitener, self.white, upper=False)[..., 0]
+        return solution_of(torch.cat([self.context, phi], dim=-2), torch.cat([before, values], dim=-1))
+
+
+@dataclass(frozen=True)
 class ByFeatures(Solution):
-    """The covariance of the weights as W^T W, with a row of W for each feature."""
+    """The covariance of the weights as W^T W, with a row of W for each feature.
 
-    def __init__(self, whitener: Square, white: Weights, log_evidence: Evidence) -> None:
-        """Keep ``whitener`` W, and ``white``, which W^T takes to the mean of the weights."""
-        super().__init__(log_evidence)
-        self.whitener, self.white = whitener, white
+    It keeps ``whitener`` W, and ``white``, which W^T takes to the mean of the weights.
+    """
+
+    whitener: Square
+    white: Weights
+    log_evidence: Evidence
 
     def moments(self, phi: Phi) -> tuple[Numbers, Numbers]:
         """See `Solution.moments`."""
@@ -106,17 +139,31 @@ class ByFeatures(Solution):
         """See `Solution.repeated`."""
         return ByFeatures(*(repeated(part, sets) for part in (self.whitener, self.white, self.log_evidence)))
 
+    def left_out(self, phi: Phi, values: Numbers) -> LeftOut:
+        """See `Solution.left_out`."""
+        mean, leverage = self.moments(phi)
+        rest = 1 - leverage
+        return LeftOut((mean - leverage * values) / rest, leverage / rest)
 
-@dataclass(frozen=True)
-class LeftOut:
-    """At each point of a context, the posterior of w . phi given all of its other points."""
-
-    mean: Numbers
-    variance: Numbers
+    def with_points(self, phi: Phi, values: Numbers) -> Solution:
+        """See `Solution.with_points`: the factor is multiplied by that of the new points, seen through W."""
+        seen = self.whitener @ phi.mT  # (batch, heads, features, points)
+        factor = factor_of(seen @ seen.mT)
+        both = torch.cat([self.whitener, self.white[..., None] + seen @ values[..., None]], dim=-1)
+        updated = torch.linalg.solve_triangular(factor, both, upper=False)
+        white = updated[..., -1]
+        gained = 0.5 * (white.square().sum(-1) - self.white.square().sum(-1) - values.square().sum(-1))
+        return ByFeatures(updated[..., :-1], white, self.log_evidence + gained - log_determinant(factor))
 
 
 def solve(phi: Phi, values: Numbers) -> tuple[Solution, LeftOut]:
     """Condition on a context, whose values are in units of the noise; an empty one leaves the prior."""
+    solution = solution_of(phi, values)
+    return solution, solution.left_out(phi, values)
+
+
+def solution_of(phi: Phi, values: Numbers) -> Solution:
+    """The posterior of the weights alone, by points or by features, whichever are fewer."""
     points, features = phi.shape[-2:]
     return solve_by_points(phi, values) if points < features else solve_by_features(phi, values)
 
@@ -125,34 +172,28 @@ def log_evidence(phi: Phi, values: Numbers) -> Evidence:
     """The log evidence alone, cheaper than a `Solution` where points are few; it weighs regressions."""
     points, features = phi.shape[-2:]
     if points >= features:
-        return solve_by_features(phi, values)[0].log_evidence
+        return solve_by_features(phi, values).log_evidence
     factor = factor_of(phi @ phi.mT)
     white = torch.linalg.solve_triangular(factor, values[..., None], upper=False)
     return -0.5 * white.square().sum((-2, -1)) - log_determinant(factor)
 
 
-def solve_by_points(phi: Phi, values: Numbers) -> tuple[Solution, LeftOut]:
+def solve_by_points(phi: Phi, values: Numbers) -> Solution:
     """The Gram matrix of the points: for fewer of them than features."""
     factor = factor_of(phi @ phi.mT)  # (batch, heads, points, points)
     whitener = inverted(factor)
     white = whitener @ values[..., None]
     evidence = -0.5 * white.square().sum((-2, -1)) - log_determinant(factor)
-    precision = whitener.square().sum(-2)  # of each value given the others
-    solved = whitener.mT @ white  # (batch, heads, points, 1)
-    left_out = LeftOut(values - solved[..., 0] / precision, 1 / precision - 1)
-    return ByPoints(whitener, phi, white, evidence), left_out
+    return ByPoints(whitener, phi, white, evidence)
 
 
-def solve_by_features(phi: Phi, values: Numbers) -> tuple[Solution, LeftOut]:
+def solve_by_features(phi: Phi, values: Numbers) -> Solution:
     """The Gram matrix of the features: what is kept does not grow with the context."""
     factor = factor_of(phi.mT @ phi)  # (batch, heads, features, features)
     whitener = inverted(factor)
     white = whitener @ (phi.mT @ values[..., None])  # (batch, heads, features, 1)
     evidence = 0.5 * (white.square().sum((-2, -1)) - values.square().sum(-1)) - log_determinant(factor)
-    solution = ByFeatures(whitener, white[..., 0], evidence)
-    mean, leverage = solution.moments(phi)
-    rest = 1 - leverage
-    return solution, LeftOut((mean - leverage * values) / rest, leverage / rest)
+    return ByFeatures(whitener, white[..., 0], evidence)
 
 
 def repeated(numbers: Float[Tensor, "batch *shape"], sets: int) -> Float[Tensor, "repeated *shape"]:

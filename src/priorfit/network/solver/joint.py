@@ -166,7 +166,7 @@ class Observed(JointNormals):
 
 def factor_of(covariance: Covariances) -> Covariances:
     """The Cholesky factor of a covariance, with a little on its diagonal; see `JITTERS`."""
-    diagonal = covariance.diagonal(dim1=-2, dim2=-1)
+    diagonal, factor = covariance.diagonal(dim1=-2, dim2=-1), covariance
     for share in JITTERS:
         slack = share * diagonal.mean(-1, keepdim=True).detach() + torch.finfo(covariance.dtype).tiny
         factor, failed = torch.linalg.cholesky_ex(covariance + torch.diag_embed(slack.expand_as(diagonal)))

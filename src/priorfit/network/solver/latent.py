@@ -3,9 +3,10 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
 from priorfit.data import Classes
@@ -16,23 +17,22 @@ from priorfit.network.heads.head import HeadSettings
 from priorfit.network.heads.mixture import CorrectedMixtureHead, NormalMixtureHead
 from priorfit.network.problem import Problem
 from priorfit.network.solver.bases import HarmonicLayer, Harmonics
-from priorfit.network.solver.families import Family, Latents, bounded, spread_out
+from priorfit.network.solver.constants import Constants
+from priorfit.network.solver.families import Family, Folded, Latents, bounded, spread_out
 from priorfit.network.solver.gaussian import (
     Evidence,
     LeftOut,
     Numbers,
     Phi,
     Solution,
-    log_evidence,
     repeated,
-    solve,
 )
 from priorfit.network.solver.joint import JointNormals, JointRegressions
 from priorfit.network.solver.mixtures import mixed
-from priorfit.network.solver.solver import FirstGuess, Points, Solved, Solver, SolverSettings, Targets
+from priorfit.network.solver.solver import NO_POINTS, FirstGuess, Points, Solved, Solver, SolverSettings, Targets
+from priorfit.network.solver.statistics import Functions, Gains, LogNoise, Statistics, statistics_of
 
 OfEach = Float[Tensor, "batch nodes"]
-Functions = Float[Tensor, "batch points functions"]
 
 CHOOSER = 64
 """Hidden units between the evidence at the anchors and the nodes that are chosen by it."""
@@ -112,81 +112,125 @@ class LatentRegression(Solver):
             nn.init.zeros_(parameter)
         self.offsets = nn.Parameter(1.3 * spread_out(nodes, latents))
         self.log_shares = nn.Parameter(torch.zeros(nodes))
+        self._constants: Constants[Fixed] = Constants()
 
     def condition(self, x: Points, y: Targets) -> "LatentSolved":
         """See `Solver.condition`."""
-        functions, num_context = self.basis(x), y.shape[1]
-        at_once = max(1, AT_ONCE // max(1, len(self.anchors) * functions[0].numel()))  # datasets
-        parts = zip(functions.split(at_once), y.split(at_once), strict=True)
-        first = torch.cat([self._evidence(*part, self.anchors[None]) for part in parts])
-        latents, log_density = self._chosen(first, y)
-        phi, log_noise = self.phi(functions, latents)
-        solution, left_out = solve(phi, y.double()[:, None] * (-log_noise).exp())
-        evidence = solution.log_evidence - num_context * log_noise[..., 0]
-        log_weights = (evidence + self.family.log_density(latents) - log_density).log_softmax(1)
+        functions = self.basis(x)
+        return self._solved(statistics_of(functions, y), (functions, y))
+
+    def resumed(self, statistics: Statistics) -> "LatentSolved":
+        """See `Solver.resumed`."""
+        return self._solved(statistics, None)
+
+    def _solved(self, statistics: Statistics, context: tuple[Functions, Targets] | None) -> "LatentSolved":
+        """The evidence at the anchors, then the nodes that are chosen by it, and the regressions there."""
+        fixed = self._constants.of(self, self._fixed)
+        at_once = max(1, AT_ONCE // max(1, fixed.gain.numel() * statistics.num_points))  # datasets
+        parts = [part.log_evidence(fixed.gain, fixed.log_noise) for part in statistics.split(at_once)]
+        first = torch.cat(parts) - statistics.num_points * fixed.log_noise[..., 0]
+        latents = self._chosen(first, statistics, fixed)
+        gain, log_noise, log_prior = self._family(latents, fixed.folded)
+        solution = statistics.solve(gain, log_noise)
+        evidence = solution.log_evidence - statistics.num_points * log_noise[..., 0]
+        log_weights = (evidence + log_prior - fixed.log_density).log_softmax(1)
         anchored = first.logsumexp(1) - math.log(first.shape[1])
-        return LatentSolved(self, Nodes(latents, log_noise, log_weights), solution, left_out, anchored)
+        nodes = Nodes(latents, gain, log_noise, log_weights)
+        return LatentSolved(self, nodes, solution, statistics, anchored, context)
 
     def matrices(self) -> Iterable[nn.Parameter]:
         """See `Solver.matrices`: none; its few weights are Adam's."""
         return []
 
-    def phi(self, functions: Functions, latents: Latents) -> tuple[Phi, Float[Tensor, "#batch regressions 1"]]:
+    def phi(self, functions: Functions, latents: Latents) -> tuple[Phi, LogNoise]:
         """What is regressed on, in units of the noise, and the log noise."""
-        log_gain, log_noise = self.family(latents)
-        gain = (log_gain - log_noise).exp().double()
-        return functions.double()[:, None] * gain[..., None, :], log_noise.double()
+        gain, log_noise, _ = self._family(latents)
+        return featured(functions, gain), log_noise
 
-    def _evidence(self, functions: Functions, y: Targets, latents: Latents) -> Evidence:
-        """The log evidence of each anchor, up to a constant."""
-        phi, log_noise = self.phi(functions, latents)
-        return log_evidence(phi, y.double()[:, None] * (-log_noise).exp()) - y.shape[1] * log_noise[..., 0]
+    def _family(self, latents: Latents, folded: Folded | None = None) -> tuple[Gains, LogNoise, OfEach]:
+        """Gains in units of the noise, log noise and log prior density of regressions, in float64."""
+        log_gain, log_noise, log_prior = self.family(latents, folded)
+        return (log_gain - log_noise).exp().double(), log_noise.double(), log_prior
 
-    def _chosen(self, evidence: Evidence, y: Targets) -> tuple[Latents, OfEach]:
-        """The nodes of each dataset, and the log density of that choice, up to a constant."""
-        numbers, middle = self._summary(evidence, y)
+    def _fixed(self) -> "Fixed":
+        """What is the same for every dataset."""
+        folded = self.family.folded()
+        gain, log_noise, _ = self._family(self.anchors[None], folded)
+        rows, columns = torch.tril_indices(self.latents, self.latents, -1, device=self.anchors.device)
+        diagonal = torch.arange(self.latents, device=rows.device)
+        moved = self.offsets[:, torch.cat([diagonal, columns])].T  # (entries of the factor, nodes)
+        places = nn.functional.one_hot(torch.cat([diagonal, rows]), self.latents).to(moved.dtype)
+        log_density = -0.5 * self.offsets.square().sum(-1) - self.log_shares
+        return Fixed(
+            folded,
+            gain,
+            log_noise,
+            torch.tensor(TEMPERATURES, dtype=torch.float64, device=rows.device)[:, None],
+            torch.cat([self.anchors, self.anchors.square()], dim=1),
+            (moved[:, :, None] * places[:, None]).flatten(1),
+            rows,
+            log_density.double(),
+        )
+
+    def _chosen(self, evidence: Evidence, statistics: Statistics, fixed: "Fixed") -> Latents:
+        """The nodes of each dataset: the same offsets, moved, stretched and slanted."""
+        numbers, middle = self._summary(evidence, statistics, fixed)
         choice = self.chooser(numbers)
         shift, narrow, slant = choice.split([self.latents, self.latents, choice.shape[1] - 2 * self.latents], dim=1)
         middle = bounded(middle + bounded(shift, LARGEST_SHIFT), FARTHEST)
-        log_width = -nn.functional.softplus(narrow + 0.5 * math.log1p(y.shape[1] / 3))  # as that of a posterior
-        factor = torch.diag_embed(log_width.exp())
-        below = torch.tril_indices(self.latents, self.latents, -1, device=evidence.device)
-        factor[:, below[0], below[1]] = torch.tanh(slant) * log_width.exp()[:, below[0]]
-        latents = middle[:, None] + self.offsets @ factor.mT  # (batch, nodes, latents)
-        log_density = -0.5 * self.offsets.square().sum(-1) - self.log_shares
-        return latents, log_density.expand(len(evidence), -1).double()
+        width = torch.sigmoid(-0.5 * math.log1p(statistics.num_points / 3) - narrow)  # as that of a posterior
+        entries = torch.cat([width, torch.tanh(slant) * width.index_select(1, fixed.rows)], dim=1)
+        return middle[:, None] + (entries @ fixed.offsets).unflatten(1, (-1, self.latents))  # (batch, nodes, latents)
 
     def _summary(
-        self, evidence: Evidence, y: Targets
+        self, evidence: Evidence, statistics: Statistics, fixed: "Fixed"
     ) -> tuple[Float[Tensor, "batch numbers"], Float[Tensor, "batch latents"]]:
         """What the nodes are chosen by, and the weighted mean of the anchors that the choice starts from.
 
         Softmax weights are the same for all contexts that one anchor explains far better than the others, however
         badly; the logarithms of how far the others are behind tell such contexts apart.
         """
-        numbers, middles = [], {}
-        for temperature in TEMPERATURES:
-            shares = (temperature * evidence).softmax(1).to(self.anchors.dtype)  # (batch, anchors)
-            mean = shares @ self.anchors
-            variance = (shares @ self.anchors.square() - mean.square()).clamp_min(1e-6)  # of a difference that rounds
-            numbers += [shares, mean, variance.sqrt()]
-            middles[temperature] = mean
-        best = evidence.amax(1, keepdim=True)
-        behind = (best - evidence).log1p() / 4  # (batch, anchors)
-        num_context = y.shape[1]
-        per_point = torch.asinh(best / max(num_context, 1)) / 4
-        spread = (y.square().sum(1, keepdim=True) / max(num_context, 1) + 1e-4).log() / 4
-        size = torch.full_like(spread, math.log1p(num_context) / 4)
-        numbers += [behind, self.anchors[evidence.argmax(1)], per_point, spread, size]
-        return torch.cat([number.to(self.anchors.dtype) for number in numbers], dim=1), middles[FIRST_TEMPERATURE]
+        dtype, num_points = self.anchors.dtype, max(statistics.num_points, 1)
+        shares = (fixed.temperatures * evidence[:, None]).softmax(-1).to(dtype)  # (batch, temperatures, anchors)
+        mean, squares = (shares @ fixed.anchors).chunk(2, dim=-1)
+        variance = (squares - mean.square()).clamp_min(1e-6)  # of a difference that rounds
+        best, first = evidence.max(1, keepdim=True)
+        spread = (statistics.sum_of_squares / num_points + 1e-4).log()
+        size = torch.full_like(spread, math.log1p(statistics.num_points))
+        behind = (best - evidence).log1p()  # (batch, anchors)
+        whole = (torch.cat([behind, torch.asinh(best / num_points), spread, size], dim=1) / 4).to(dtype)
+        each = torch.cat([shares, mean, variance.sqrt()], dim=-1).flatten(1)
+        behind, rest = whole.split([whole.shape[1] - 3, 3], dim=1)
+        numbers = torch.cat([each, behind, self.anchors.index_select(0, first[:, 0]), rest], dim=1)
+        return numbers, mean[:, TEMPERATURES.index(FIRST_TEMPERATURE)]
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """What the weights decide for every dataset: the regressions at the anchors, and how nodes lie around a middle.
+
+    ``anchors`` holds their latents and the squares of these; ``offsets`` takes the entries of a triangular factor,
+    its diagonal first, then those of the ``rows`` below, to the offsets of all nodes; ``log_density`` is that of the
+    choice, up to a constant.
+    """
+
+    folded: Folded
+    gain: Gains
+    log_noise: LogNoise
+    temperatures: Float[Tensor, "temperatures 1"]
+    anchors: Float[Tensor, "anchors both"]
+    offsets: Float[Tensor, "entries moves"]
+    rows: Int64[Tensor, " below"]
+    log_density: Float[Tensor, " nodes"]
 
 
 @dataclass(frozen=True)
 class Nodes:
-    """Where regressions were put for each dataset, with the noise there and their importance weights."""
+    """Where regressions were put for each dataset, with gains and noise there and their importance weights."""
 
     latents: Latents
-    log_noise: Float[Tensor, "batch nodes 1"]
+    gain: Gains
+    log_noise: LogNoise
     log_weights: OfEach
 
 
@@ -197,8 +241,10 @@ class LatentSolved(Solved):
     solver: LatentRegression
     nodes: Nodes
     solution: Solution
-    left_out: LeftOut
+    statistics: Statistics
     anchored: Float[Tensor, " batch"]
+    context: tuple[Functions, Targets] | None = None
+    """The functions and targets of the points; None where the statistics alone are left of them."""
 
     @property
     def log_evidence(self) -> Float[Tensor, " batch"]:
@@ -208,10 +254,26 @@ class LatentSolved(Solved):
         """
         return self.anchored
 
+    @cached_property
+    def left_out(self) -> LeftOut:
+        """What each regression says of each point, given the others."""
+        if self.context is None:
+            raise InputError(NO_POINTS)
+        functions, y = self.context
+        values = y.double()[:, None] * (-self.nodes.log_noise).exp()
+        return self.solution.left_out(featured(functions, self.nodes.gain), values)
+
+    def kept(self) -> Statistics:
+        """See `Solved.kept`: nodes and regressions follow from it."""
+        return self.statistics
+
+    def with_points(self, x: Points, y: Targets) -> Solved:
+        """See `Solved.with_points`."""
+        return self.solver.resumed(self.statistics.with_points(self.solver.basis(x), y))
+
     def predict(self, x: Points) -> FirstGuess:
         """See `Solved.predict`."""
-        phi, _ = self.solver.phi(self.solver.basis(x), self.nodes.latents)
-        return self._guess(*self.solution.moments(phi))
+        return self._guess(*self.solution.moments(featured(self.solver.basis(x), self.nodes.gain)))
 
     def leave_one_out(self) -> FirstGuess:
         """See `Solved.leave_one_out`; the nodes and their weights are those of the whole context."""
@@ -220,12 +282,19 @@ class LatentSolved(Solved):
     def joint(self, x: Points) -> JointNormals:
         """See `Solved.joint`."""
         sets = len(x) // len(self.nodes.log_weights)
-        phi, log_noise = self.solver.phi(self.solver.basis(x), repeated(self.nodes.latents, sets))
-        noise, log_weights = log_noise[..., 0].exp(), repeated(self.nodes.log_weights, sets)
-        return JointRegressions.over(self.solution.repeated(sets), phi, noise, log_weights)
+        gain, log_noise, log_weights = (
+            repeated(part, sets) for part in (self.nodes.gain, self.nodes.log_noise, self.nodes.log_weights)
+        )
+        phi = featured(self.solver.basis(x), gain)
+        return JointRegressions.over(self.solution.repeated(sets), phi, log_noise[..., 0].exp(), log_weights)
 
     def _guess(self, mean: Numbers, variance: Numbers) -> FirstGuess:
         log_noise = self.nodes.log_noise
         log_scale = 0.5 * variance.log1p() + log_noise
         whole = mixed(mean * log_noise.exp(), log_scale, self.nodes.log_weights)
         return FirstGuess(whole.distribution(), whole.features(self.solver.anchors.dtype))
+
+
+def featured(functions: Functions, gain: Gains) -> Phi:
+    """What is regressed on: the functions of the basis times the gains of each regression, in float64."""
+    return functions.double()[:, None] * gain[:, :, None]

@@ -96,10 +96,19 @@ class RealRegression(FeatureSolver):
 
     def condition(self, x: Points, y: Targets) -> FeaturesSolved:
         """See `Solver.condition`."""
-        values = y.double()[:, None, :] * (-self.log_noise).exp()  # (batch, components, points)
-        solution, left_out = solve(self.phi(x), values)
+        solution, left_out = solve(self.phi(x), self._values(y))
         in_units_of_y = solution.log_evidence - y.shape[1] * self.log_noise[:, 0]
         return FeaturesSolved(self, solution, left_out, in_units_of_y)
+
+    def with_points(self, solved: FeaturesSolved, x: Points, y: Targets) -> FeaturesSolved:
+        """See `FeatureSolver.with_points`."""
+        solution = solved.solution.with_points(self.phi(x), self._values(y))
+        gained = solution.log_evidence - solved.solution.log_evidence - y.shape[1] * self.log_noise[:, 0]
+        return FeaturesSolved(self, solution, None, solved.component_evidence + gained)
+
+    def _values(self, y: Targets) -> Numbers:
+        """Targets in units of the noise of each component."""
+        return y.double()[:, None, :] * (-self.log_noise).exp()  # (batch, components, points)
 
     def phi(self, x: Points) -> Phi:
         """See `FeatureSolver.phi`."""

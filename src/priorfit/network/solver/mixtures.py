@@ -34,17 +34,19 @@ class Mixed:
 
     def distribution(self) -> NormalMixture:
         """The mixture itself."""
-        scale = self.log_scale.exp()[:, None]
-        parts = (self.log_weights, self.location[:, None] + scale * self.mean, scale * self.log_scales.exp())
-        return NormalMixture(*(part.mT for part in parts), validate_args=False)
+        location, scale = self.location[:, None], self.log_scale.exp()
+        parts = (self.log_weights, location + scale[:, None] * self.mean, scale[:, None] * self.log_scales.exp())
+        found = NormalMixture(*(part.mT for part in parts), validate_args=False)
+        return found.with_moments(self.location, scale.square())
 
 
 def mixed(mean: Numbers, log_scale: Numbers, log_evidence: Evidence) -> Mixed:
     """The mixture of Normals that are weighted by their evidence."""
     log_weights = log_evidence.log_softmax(1)[..., None]  # (batch, components, 1)
-    location = (log_weights.exp() * mean).sum(1, keepdim=True)  # (batch, 1, points)
-    spread = (2 * log_scale).exp() + (mean - location).square()
-    whole = 0.5 * (log_weights.exp() * spread).sum(1, keepdim=True).log()
-    standard = (mean - location) * torch.exp(-whole)
+    shares = log_weights.exp().mT  # (batch, 1, components)
+    location = shares @ mean  # (batch, 1, points)
+    centred = mean - location
+    variance = shares @ torch.addcmul((2 * log_scale).exp(), centred, centred)
+    whole = 0.5 * variance.log()
     weights = log_weights.clamp_min(LEAST_LOG_WEIGHT).expand_as(mean)
-    return Mixed(standard, log_scale - whole, weights, location[:, 0], whole[:, 0])
+    return Mixed(centred * variance.rsqrt(), log_scale - whole, weights, location[:, 0], whole[:, 0])

@@ -7,13 +7,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from jaxtyping import Float, Num
 from torch import Tensor, nn
 from torch.distributions import Categorical, Distribution
 
+from priorfit.errors import InputError
 from priorfit.network.encoders.inputs import InputEncoder
 from priorfit.network.problem import Problem
 from priorfit.network.solver.joint import JointNormals
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 
 Points = Float[Tensor, "batch points features"]
 Targets = Num[Tensor, "batch points"]
+
+NO_POINTS = (
+    "leaving points out needs the points of the context, and this posterior keeps what it needs for predictions alone: "
+    "it was read from a file, or points were added to it. Condition on all points anew."
+)
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,14 @@ class Solved(ABC):
         """
         return None
 
+    def kept(self) -> object:
+        """What a file keeps of a context: tensors in dataclasses that `Solver.resumed` takes; None: its points."""
+        return None
+
+    def with_points(self, x: Points, y: Targets) -> "Solved | None":
+        """What is kept of the context and more points; None where the first points are needed again."""
+        return None
+
 
 class Solver(nn.Module, ABC):
     """A module that conditions on contexts; contexts are in the network's units."""
@@ -93,6 +107,10 @@ class Solver(nn.Module, ABC):
     @abstractmethod
     def condition(self, x: Points, y: Targets) -> Solved:
         """Solve for a context; an empty one leaves the prior."""
+
+    def resumed(self, statistics: Any) -> Solved:
+        """What was kept of a context, from what `Solved.kept` gave."""
+        raise InputError(f"a {type(self).__name__} keeps no statistics of a context. Condition it on the points.")
 
     @abstractmethod
     def matrices(self) -> Iterable[nn.Parameter]:

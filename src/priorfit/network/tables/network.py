@@ -12,9 +12,10 @@ from torch.nn import functional
 
 from priorfit.data import Batch, Classes
 from priorfit.network.card import ModelCard
+from priorfit.network.kept import Asked
 from priorfit.network.limits import warn_of_context
 from priorfit.network.model import Model
-from priorfit.network.posterior import Asked, PFNPosterior
+from priorfit.network.posterior import PFNPosterior
 from priorfit.network.problem import Problem
 from priorfit.network.reading import table_reading
 from priorfit.network.solver.joint import JointNormals
@@ -215,6 +216,22 @@ class TableNetwork(Model):
         known = self.guesses.leave_one_out(solved)
         cells = self._context_cells(statistics.features, known, targets)
         return TableMemory(statistics, solved, self._layers(cells), columns, count, signs)
+
+    @property
+    def grows(self) -> bool:
+        """See `Answering.grows`."""
+        return True
+
+    def kept(self, memory: TableMemory) -> TableMemory:
+        """See `Answering.kept`: it has no modules."""
+        return memory
+
+    def resumed(self, kept: TableMemory) -> TableMemory:
+        """See `Answering.resumed`."""
+        return kept
+
+    def with_points(self, memory: TableMemory, context_x: Tensor, context_y: Tensor) -> None:
+        """See `Answering.with_points`: units and ranks change with every row."""
 
     def _layers(self, cells: Float[Tensor, "coded columns context width"]) -> list[tuple[Tensor, Tensor]]:
         """What each layer keeps of a context, some codings at a time, so that many classes fit in memory."""
