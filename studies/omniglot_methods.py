@@ -87,6 +87,13 @@ class Method:
     is_tempered: bool = True
     version: str = ""
     """What tells two models of one name apart."""
+    most_ways: float = math.inf
+    contexts: tuple[float, float] = (0, math.inf)
+    """The least and the most images of a context that the method is for."""
+
+    def takes(self, ways: int, shots: int) -> bool:
+        """Whether tasks of this shape are what the method is for."""
+        return ways <= self.most_ways and self.contexts[0] <= ways * shots <= self.contexts[1]
 
 
 def fixed_methods() -> list[Method]:
@@ -123,4 +130,6 @@ def of_model(name: str) -> Method:
         return class_log_probs(ppd)[..., : tasks.ways]
 
     version = f"{model.card.name} {model.card.training.get('steps', 0)} {model.card.recipe.get('seed', 0)}"
-    return Method(f"model {name}", scores, is_tempered=False, version=version)
+    assert isinstance(model.problem.outcome, pf.Classes) and model.card.trained_context is not None
+    taken = model.problem.outcome.count, model.card.trained_context
+    return Method(f"model {name}", scores, False, version, *taken)
