@@ -5,8 +5,8 @@
 - The paper's protocol: five characters of each evaluation alphabet, drawings 1 to 5 as context (or the first alone), 6
   to 20 as queries: 20 tasks, 1,500 queries. The paper reports an accuracy of 0.865 +- 0.019 with five shots.
 - Random tasks of 5 and 20 of all evaluation characters, as most others report them.
-- PACOH's own split, on which its 0.885 +- 0.090 was measured. Some of its evaluation alphabets are training alphabets of
-  the paper, which fine-tuned models and prototypes have seen: the fixed methods and ``curves`` are fair there.
+- PACOH's own split, on which its 0.885 +- 0.090 was measured. Some of its evaluation alphabets are training alphabets
+  of the paper, which fine-tuned models and prototypes have seen: the fixed methods and ``curves`` are fair there.
 
 Methods without training stand beside a prototype network and the models that are named. ``--part left-out`` scores all
 on training alphabets that are left out, where settings are chosen: the evaluation alphabets are scored once for a
