@@ -3,7 +3,8 @@
     python studies/omniglot_pictures.py
     python studies/omniglot_pictures.py --data FOLDER --model omniglot
 
-The gallery shows left-out training alphabets, with the queries of each task that the model finds hardest.
+The gallery shows training alphabets, which the released model has seen, with the queries of each task that it finds
+hardest; the evaluation alphabets are scored, and looked at by nobody.
 """
 
 import argparse
