@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from priorfit.metrics import Estimate
-from priorfit.zoo import load
-
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 WORDS = " ".join(TEXT.split())
+METHODS = ("tabular", "tuned XGBoost", "TabPFN v1")
 BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, flags=re.DOTALL)
 
 
@@ -74,6 +72,17 @@ def test_the_times_of_other_methods_are_the_measured_ones():
     )
 
 
-def test_the_gap_of_five_features_is_that_of_the_card():
-    (row,) = (row for row in load("gp-rbf-5d").card.measured["rows"] if row["n"] == 100)
-    assert f"100 points: {Estimate(*row['gap'], count=0)} nats from the exact posterior" in WORDS
+def test_the_scores_of_small_tables_are_those_of_the_study(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.syspath_prepend(str(ROOT / "studies"))
+    from tabular_board import Board  # pyright: ignore[reportMissingImports]
+    from tabular_statistics import signed_rank_p  # pyright: ignore[reportMissingImports]
+
+    lines = (ROOT / "studies" / "results" / "tabular.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [row["key"] | row["found"] for row in map(json.loads, lines) if "timing" not in row["key"]]
+    board = Board([row for row in rows if row["source"] == "folder"])
+    means = {name: [f"{board.mean(name, score):.3f}" for score in ("auc", "log_loss")] for name in METHODS}
+    ours, tuned, peer = means.values()
+    assert f"AUC {ours[0]} and log loss {ours[1]}, tuned XGBoost {tuned[0]} and {tuned[1]}" in WORDS
+    assert f"TabPFN v1 {peer[0]} and {peer[1]}" in WORDS
+    areas = ([board.of_set(name, one, "auc") for one in board.sets] for name in METHODS[:2])
+    assert f"p = {signed_rank_p(*areas):.3f}" in WORDS

@@ -68,3 +68,12 @@ def test_what_is_no_task_of_images_is_refused(model: pf.PFN, change, words: str)
     with pytest.raises((InputError, ValueError), match=words):
         x, y = change(images, labels)
         PFNClassifier(model, too_many_rows="use_all").fit(x, y)
+
+
+def test_the_released_model_tells_drawn_characters_apart():
+    with pf.seeded(0):
+        labels = torch.arange(5).repeat_interleave(7)[None]
+        images = pf.Curves(num_ways=5, alike=0.0).features(labels)[0].reshape(5, 7, 28, 28).numpy()
+    names = np.array(list("abcde"))
+    classifier = PFNClassifier("omniglot").fit(images[:, :3].reshape(-1, 28, 28), names.repeat(3))
+    assert classifier.score(images[:, 3:].reshape(-1, 784), names.repeat(4)) >= 0.9
