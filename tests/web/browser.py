@@ -50,6 +50,12 @@ class Browser(Chromium):
         self.wait_for(lambda: self.run("return !page.oracle.isBusy && !page.sampler.isBusy"))
         self.wait_for(lambda: self.run("return page.subject.kind !== 'map' || page.view.size === 64"))
 
+    def task_seconds(self) -> float:
+        """Seconds that the tasks of the page have been on a processor, whatever else the machine does."""
+        self.driver.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
+        metrics = self.driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+        return next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration")
+
     def run(self, script: str, *arguments: object) -> Any:
         """The value of a script; ``page`` is the open page."""
         return self.driver.execute_script("const page = globalThis.priorfit?.page;" + script, *arguments)

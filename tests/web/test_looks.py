@@ -11,24 +11,26 @@ pytestmark = in_a_browser
 SIZES = [(390, 844), (768, 1024), (1280, 800)]
 
 
-def test_the_first_paint_comes_soon_and_curves_follow_within_a_frame(page: Browser) -> None:
-    """The least of many: a busy machine only adds to it."""
-    page.driver.refresh()
-    page.wait_for(lambda: page.run("return !!globalThis.priorfit"))
+LOAD = 10
+"""How many times as long as wanted the clock may say on a machine that has more to do; processor time need not wait."""
+
+
+def test_the_first_paint_comes_soon(page: Browser, site: Path) -> None:
+    """500 ms are wanted; `benchmarks/speed/page_latency.py` measures it on a machine at rest."""
+    before = page.task_seconds()
+    page.open(site)
+    assert page.task_seconds() - before < 0.5
     page.wait_for(lambda: page.run("return performance.getEntriesByName('first-contentful-paint').length"))
-    assert page.run("return performance.getEntriesByName('first-contentful-paint')[0].startTime") < 500
-    least = page.run(
-        """
-        let least = Infinity
-        for (let i = 0; i < 400 && least > 12; i++) {
-          const start = performance.now()
-          page.move(0, {x: 0.3 + 0.0005 * i, y: -1})
-          least = Math.min(least, performance.now() - start)
-        }
-        return least
-        """
-    )
-    assert least <= 16
+    assert page.run("return performance.getEntriesByName('first-contentful-paint')[0].startTime") < LOAD * 500
+
+
+def test_curves_follow_a_moved_point_within_a_frame(page: Browser) -> None:
+    """16 ms on a processor are wanted for the answer and its drawing; half as much again is for shared caches."""
+    move = "for (let i = 0; i < arguments[0]; i++) { page.move(0, {x: 0.3 + 0.0005 * i, y: -1}) }"
+    page.run(move, 60)  # by then the code is compiled
+    before = page.task_seconds()
+    page.run(move, 40)
+    assert (page.task_seconds() - before) / 40 < 1.5 * 0.016
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -62,9 +62,9 @@ export function shadeUntrained(plot, subject, colours) {
   }
   if (low - left >= 30 && subject.kind === "curves") {
     context.save()
-    context.translate(left + (low - left) / 2, top + height / 2)
+    context.translate(left + (low - left) / 2, top + 12)
     context.rotate(-Math.PI / 2)
-    Object.assign(context, {font: "12px system-ui, sans-serif", fillStyle: colours.ink, textAlign: "center", textBaseline: "middle"})
+    Object.assign(context, {font: "12px system-ui, sans-serif", fillStyle: colours.ink, textAlign: "right", textBaseline: "middle"})
     context.fillText("outside of the trained range", 0, 0)
     context.restore()
   }

@@ -4,10 +4,8 @@ import {exampleNames} from "./functions.js"
 import {drawMarker} from "./markers.js"
 
 const INTRODUCTIONS = {
-  curves: "Trained once, on datasets drawn from a prior, this network has never seen your points: it reads them as its input "
-    + "and says at once how likely each y is at each x.",
-  map: "Trained once, on datasets drawn from a prior, this network has never seen your points: it reads them as its input "
-    + "and says at once how likely each class is.",
+  curves: "Trained once on draws of a prior, this network reads your points and says at once how likely each y is at each x.",
+  map: "Trained once on draws of a prior, this network reads your points and says at once how likely each class is.",
 }
 
 export class Words {
