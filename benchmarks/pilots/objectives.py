@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # the clone, so that `benchm
 
 import torch
 
-from benchmarks.common.report import parser_for, save, show
+from benchmarks.common.report import parser_for, save, show, spelled
 from priorfit.metrics import Estimate
 from priorfit.network import KernelSolver, LinearSolver, Model, NetworkSettings
 from priorfit.priors import Objectives
@@ -93,8 +93,9 @@ def main() -> None:
         rows.append({"form": name, "steps": steps, **judged(model.frozen(), arguments.seed, datasets, sizes)})
         print(name, steps, *(f"{key}: {value}" for key, value in rows[-1].items() if key[:2] == "n "), flush=True)
     columns = [f"n = {n}" for n in sizes]
-    lines = [[f"{row['form']}, {row['steps']} steps", *(str(row[column]) for column in columns)] for row in rows]
-    show(f"Negative log likelihood after {seconds:g} processor seconds", ["form", *columns], lines)
+    lines = [[f"{row['form']}, {row['steps']} steps", *(spelled(row[column], 2) for column in columns)] for row in rows]
+    title = f"{arguments.threads} threads: negative log likelihood after {seconds:g} processor seconds"
+    show(title, ["form", *columns], lines)
     if arguments.save:
         save("objectives", rows, arguments.seed)
 

@@ -166,10 +166,10 @@ class Observed(JointNormals):
 
 def factor_of(covariance: Covariances) -> Covariances:
     """The Cholesky factor of a covariance, with a little on its diagonal; see `JITTERS`."""
-    diagonal, factor = covariance.diagonal(dim1=-2, dim2=-1), covariance
-    for share in JITTERS:
-        slack = share * diagonal.mean(-1, keepdim=True).detach() + torch.finfo(covariance.dtype).tiny
-        factor, failed = torch.linalg.cholesky_ex(covariance + torch.diag_embed(slack.expand_as(diagonal)))
-        if not bool(failed.any()):
-            break
+    diagonal = covariance.diagonal(dim1=-2, dim2=-1)
+    size = diagonal.mean(-1, keepdim=True).detach().expand_as(diagonal) + torch.finfo(covariance.dtype).tiny
+    factor, failed = torch.linalg.cholesky_ex(covariance + torch.diag_embed(JITTERS[0] * size))
+    for share in JITTERS[1:]:
+        if bool(failed.any()):
+            factor, failed = torch.linalg.cholesky_ex(covariance + torch.diag_embed(share * size))
     return factor
