@@ -68,9 +68,9 @@ class Trial:
 def trials(
     prior: Prior, reference: Reference, trained: tuple[int, int], num_datasets: int, seed: int
 ) -> dict[int, Trial]:
-    """One for each context size that the model was trained for."""
+    """One for each context size that the model was trained for, or for the largest where that is none of them."""
     found = {}
-    for size in (size for size in reference.sizes if trained[0] <= size <= trained[1]):
+    for size in [size for size in reference.sizes if trained[0] <= size <= trained[1]] or [trained[1]]:
         with seeded(seed, 3_000_000, size):
             tasks = prior.sample_split(num_datasets, size, reference.num_queries)
         with torch.no_grad():
