@@ -103,7 +103,7 @@ def quadrature(
         for latent in prior.latents
     ]
     halved = torch.tensor([latent.name not in steps for latent in prior.latents])
-    low, high = (torch.cartesian_prod(*(each[part] for each in edges)) for part in (slice(None, -1), slice(1, None)))
+    low, high = (grid([each[part] for each in edges]) for part in (slice(None, -1), slice(1, None)))
     cells = Cells(low, high, log_masses(prior, x, y, low, high))
     answers = []
     for largest in (COARSE, FINE):
@@ -134,6 +134,11 @@ def refined(cells: Cells, largest: float, halved: Tensor, log_masses: Callable[[
         parts = ((cells.low, low), (cells.high, high), (cells.log_mass, log_masses(low, high)))
         cells = Cells(*(torch.cat([old[~chosen], new]) for old, new in parts))
     return cells
+
+
+def grid(axes: list[Float[Tensor, " cells"]]) -> Float[Tensor, "cells latents"]:
+    """All combinations of the numbers of each axis."""
+    return torch.stack([each.flatten() for each in torch.meshgrid(axes, indexing="ij")], dim=-1)
 
 
 def edges_at(law: Distribution, values: Float[Tensor, " edges"]) -> Float[Tensor, " coordinates"]:

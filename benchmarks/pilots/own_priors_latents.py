@@ -8,7 +8,7 @@ The networks are those of `own_priors_models.py`, which trains those that are mi
   (relative to the prior: how many nats the data tell of the latent). The truth is quadrature, for priors of at most
   three latents.
 - calibration: the largest distance of the levels of 500 true latents from uniform, beside the 95 % band of one such
-  distance by chance (Kolmogorov), and the network's log score on them.
+  distance by chance (Kolmogorov), and the log score of the network on them beside that of the prior.
 - refined: of 32 datasets with 1,024 particles, KL(truth || refined) of the predictive at one new input over those with
   a k-hat below 0.7, and milliseconds of the processor for a dataset, alone and in a batch of 32.
 - particles: that KL at n = 10 against the number of particles, beside importance sampling from the prior (Sobol draws)
@@ -107,7 +107,7 @@ def masses(cumulative: Float[Tensor, " edges"]) -> Float[Tensor, " bins"]:
 
 
 def calibration(name: str, model: PFN, size: int) -> dict[str, float]:
-    """Distances of calibration, and log scores relative to the prior, of each latent."""
+    """Distances of calibration, and log scores, of each latent."""
     found: dict[str, float] = {}
     for check in latent_checks(model, own_prior(name), size, seed=1):
         latent = check.question.split()[1]
@@ -183,18 +183,17 @@ def by_nuts(name: str, tasks: Batch) -> dict[str, float]:
     """KL and milliseconds of chains of several lengths."""
     from benchmarks.pilots.own_priors_nuts import nuts  # jax takes seconds to import
 
-    found = {}
+    found, oracle = {}, ProgramOracle(own_prior(name))
+    each = [(tasks.context_x[[place]], tasks.context_y[[place]]) for place in range(PARTICLE_DATASETS)]
+    truths = [oracle.condition(x, y).predict(tasks.query_x[[place]]) for place, (x, y) in enumerate(each)]
     for steps in NUTS_STEPS:
         gaps, times = [], []
-        nuts(name, tasks.context_x[0], tasks.context_y[0], (steps, steps))
-        for place in range(PARTICLE_DATASETS):
-            some = tasks.context_x[place], tasks.context_y[place]
-            truth = ProgramOracle(own_prior(name)).condition(some[0][None], some[1][None])
+        nuts(name, each[0][0][0], each[0][1][0], (steps, steps))  # compiles
+        for place, (x, y) in enumerate(each):
             start = time.process_time()
-            chain = nuts(name, *some, (steps, steps))
+            chain = nuts(name, x[0], y[0], (steps, steps))
             times.append(1e3 * (time.process_time() - start))
-            query = tasks.query_x[[place]]
-            gaps.append(float(divergence(truth.predict(query), chain.predict(query)).mean()))
+            gaps.append(float(divergence(truths[place], chain.predict(tasks.query_x[[place]])).mean()))
         found |= {f"nuts {steps}": sum(gaps) / len(gaps), f"nuts {steps} ms": sorted(times)[len(times) // 2]}
     return found
 
