@@ -16,6 +16,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.distributions import Distribution
+from torch.quasirandom import SobolEngine
 from torch.special import ndtr, ndtri
 
 from priorfit.importance import ParticlePosterior, Particles
@@ -76,12 +77,16 @@ class Quadrature:
         return float(((masses[1] - masses[0]) / (ends[1] - ends[0])).clamp_min(1e-300).log())
 
     def predict(self, x: Float[Tensor, "points features"]) -> Distribution:
-        """The posterior predictive, batch shape ``(1, points)``, over cells at equal steps of the cumulative mass."""
+        """The posterior predictive, batch shape ``(1, points)``, over cells at equal steps of the cumulative mass.
+
+        Places within a cell are Sobol points: the law of a new point may differ within a cell that is not halved.
+        """
         order = self.low[:, 0].argsort()
         steps = (torch.arange(MIXED, dtype=torch.float64) + 0.5) / MIXED
         chosen = order[torch.searchsorted(self.weights[order].cumsum(0), steps).clamp(max=len(order) - 1)]
-        middle = ndtr((ndtri(self.low[chosen]) + ndtri(self.high[chosen])) / 2)
-        latents = {name: value[None].to(x.dtype) for name, value in values_at(self.prior, middle).items()}
+        places = SobolEngine(self.low.shape[1]).draw(MIXED, dtype=torch.float64) + 0.5 / MIXED
+        levels = self.low[chosen] + places * (self.high - self.low)[chosen]
+        latents = {name: value[None].to(x.dtype) for name, value in values_at(self.prior, levels).items()}
         particles = Particles(latents, torch.zeros(1, MIXED, dtype=torch.float64))
         return ParticlePosterior(self.prior, particles, torch.Size((1,))).predict(x[None])
 

@@ -24,6 +24,7 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # the clone, so that `benchmarks` is found
 
@@ -89,16 +90,19 @@ def margin_divergence(exact: Quadrature, number: int, prior_law: Distribution, l
     """KL of one dataset's margin over 128 bins between the extreme quantiles of the truth, and what lies outside."""
     low, high = exact.low[:, number], exact.high[:, number]
     is_heavy = exact.weights > 1e-9
-    ends = [float(ndtri(end)) for end in (low[is_heavy].min(), high[is_heavy].max())]
-    levels = ndtr(torch.linspace(*ends, 16 * BINS + 1, dtype=torch.float64))
+    levels = spaced(low[is_heavy].min(), high[is_heavy].max(), 16 * BINS)
     cumulative = exact.cdf(number, levels)
     inside = (cumulative > 1e-4) & (cumulative < 1 - 1e-4)
-    ends = [float(ndtri(levels[inside][0])), float(ndtri(levels[inside][-1]))]
-    levels = ndtr(torch.linspace(*ends, BINS + 1, dtype=torch.float64))
+    levels = spaced(levels[inside][0], levels[inside][-1], BINS)
     values = prior_law.icdf(levels)
     truth = masses(exact.cdf(number, levels))
     network = masses(law.cdf(values[:, None].expand(-1, *law.batch_shape))[:, place])
     return float((truth * (truth.clamp_min(1e-300) / network.clamp_min(1e-12)).log()).sum())
+
+
+def spaced(low: Float[Tensor, ""], high: Float[Tensor, ""], bins: int) -> Float[Tensor, " edges"]:
+    """Levels of a prior whose standard Normal coordinates have equal distances."""
+    return ndtr(torch.linspace(float(ndtri(low)), float(ndtri(high)), bins + 1, dtype=torch.float64))
 
 
 def masses(cumulative: Float[Tensor, " edges"]) -> Float[Tensor, " bins"]:
@@ -111,7 +115,8 @@ def calibration(name: str, model: PFN, size: int) -> dict[str, float]:
     found: dict[str, float] = {}
     for check in latent_checks(model, own_prior(name), size, seed=1):
         latent = check.question.split()[1]
-        found |= {f"{latent} distance": check.numbers["distance"], f"{latent} score": check.numbers["log_score"]}
+        found[f"{latent} distance"] = float(cast(float, check.numbers["distance"]))
+        found[f"{latent} score"] = float(cast(float, check.numbers["log_score"]))
     return found
 
 
@@ -200,7 +205,7 @@ def by_nuts(name: str, tasks: Batch) -> dict[str, float]:
 
 def main() -> None:
     """Fill in the rows that are missing, then print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--priors", nargs="*", default=list(ORDER))
     parser.add_argument("--tell", action="store_true", help="print what is kept")

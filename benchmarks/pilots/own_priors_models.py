@@ -72,7 +72,7 @@ def train(prior: ProgramPrior, minutes: float) -> PFN:
 
 def main() -> None:
     """Train whatever is missing."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--priors", nargs="*", default=list(ORDER))
     arguments = parser.parse_args()

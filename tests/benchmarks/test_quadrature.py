@@ -55,6 +55,7 @@ def test_a_step_function_is_integrated_exactly_between_its_steps():
     assert found.log_evidence == pytest.approx(float(masses.sum().log()), abs=1e-5)
     half = (masses[0] + masses[1] / 2) / masses.sum()
     assert float(found.cdf(0, torch.tensor([0.45]).double())) == pytest.approx(float(half), abs=1e-5)
+    assert float(found.predict(torch.tensor([[0.45]])).mean) == pytest.approx(float(half), abs=1e-3)
 
 
 def test_a_narrow_peak_is_found():
