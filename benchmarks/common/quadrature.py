@@ -16,6 +16,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.distributions import Distribution
+from torch.quasirandom import SobolEngine
 from torch.special import ndtr, ndtri
 
 from priorfit.importance import ParticlePosterior, Particles
@@ -76,12 +77,16 @@ class Quadrature:
         return float(((masses[1] - masses[0]) / (ends[1] - ends[0])).clamp_min(1e-300).log())
 
     def predict(self, x: Float[Tensor, "points features"]) -> Distribution:
-        """The posterior predictive, batch shape ``(1, points)``, over cells at equal steps of the cumulative mass."""
+        """The posterior predictive, batch shape ``(1, points)``, over cells at equal steps of the cumulative mass.
+
+        Places within a cell are Sobol points: the law of a new point may differ within a cell that is not halved.
+        """
         order = self.low[:, 0].argsort()
         steps = (torch.arange(MIXED, dtype=torch.float64) + 0.5) / MIXED
         chosen = order[torch.searchsorted(self.weights[order].cumsum(0), steps).clamp(max=len(order) - 1)]
-        middle = ndtr((ndtri(self.low[chosen]) + ndtri(self.high[chosen])) / 2)
-        latents = {name: value[None].to(x.dtype) for name, value in values_at(self.prior, middle).items()}
+        places = SobolEngine(self.low.shape[1]).draw(MIXED, dtype=torch.float64) + 0.5 / MIXED
+        levels = self.low[chosen] + places * (self.high - self.low)[chosen]
+        latents = {name: value[None].to(x.dtype) for name, value in values_at(self.prior, levels).items()}
         particles = Particles(latents, torch.zeros(1, MIXED, dtype=torch.float64))
         return ParticlePosterior(self.prior, particles, torch.Size((1,))).predict(x[None])
 
@@ -103,7 +108,7 @@ def quadrature(
         for latent in prior.latents
     ]
     halved = torch.tensor([latent.name not in steps for latent in prior.latents])
-    low, high = (torch.cartesian_prod(*(each[part] for each in edges)) for part in (slice(None, -1), slice(1, None)))
+    low, high = (grid([each[part] for each in edges]) for part in (slice(None, -1), slice(1, None)))
     cells = Cells(low, high, log_masses(prior, x, y, low, high))
     answers = []
     for largest in (COARSE, FINE):
@@ -134,6 +139,11 @@ def refined(cells: Cells, largest: float, halved: Tensor, log_masses: Callable[[
         parts = ((cells.low, low), (cells.high, high), (cells.log_mass, log_masses(low, high)))
         cells = Cells(*(torch.cat([old[~chosen], new]) for old, new in parts))
     return cells
+
+
+def grid(axes: list[Float[Tensor, " cells"]]) -> Float[Tensor, "cells latents"]:
+    """All combinations of the numbers of each axis."""
+    return torch.stack([each.flatten() for each in torch.meshgrid(axes, indexing="ij")], dim=-1)
 
 
 def edges_at(law: Distribution, values: Float[Tensor, " edges"]) -> Float[Tensor, " coordinates"]:

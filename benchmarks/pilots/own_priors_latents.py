@@ -8,7 +8,7 @@ The networks are those of `own_priors_models.py`, which trains those that are mi
   (relative to the prior: how many nats the data tell of the latent). The truth is quadrature, for priors of at most
   three latents.
 - calibration: the largest distance of the levels of 500 true latents from uniform, beside the 95 % band of one such
-  distance by chance (Kolmogorov), and the network's log score on them.
+  distance by chance (Kolmogorov), and the log score of the network on them beside that of the prior.
 - refined: of 32 datasets with 1,024 particles, KL(truth || refined) of the predictive at one new input over those with
   a k-hat below 0.7, and milliseconds of the processor for a dataset, alone and in a batch of 32.
 - particles: that KL at n = 10 against the number of particles, beside importance sampling from the prior (Sobol draws)
@@ -24,6 +24,7 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # the clone, so that `benchmarks` is found
 
@@ -89,16 +90,19 @@ def margin_divergence(exact: Quadrature, number: int, prior_law: Distribution, l
     """KL of one dataset's margin over 128 bins between the extreme quantiles of the truth, and what lies outside."""
     low, high = exact.low[:, number], exact.high[:, number]
     is_heavy = exact.weights > 1e-9
-    ends = [float(ndtri(end)) for end in (low[is_heavy].min(), high[is_heavy].max())]
-    levels = ndtr(torch.linspace(*ends, 16 * BINS + 1, dtype=torch.float64))
+    levels = spaced(low[is_heavy].min(), high[is_heavy].max(), 16 * BINS)
     cumulative = exact.cdf(number, levels)
     inside = (cumulative > 1e-4) & (cumulative < 1 - 1e-4)
-    ends = [float(ndtri(levels[inside][0])), float(ndtri(levels[inside][-1]))]
-    levels = ndtr(torch.linspace(*ends, BINS + 1, dtype=torch.float64))
+    levels = spaced(levels[inside][0], levels[inside][-1], BINS)
     values = prior_law.icdf(levels)
     truth = masses(exact.cdf(number, levels))
     network = masses(law.cdf(values[:, None].expand(-1, *law.batch_shape))[:, place])
     return float((truth * (truth.clamp_min(1e-300) / network.clamp_min(1e-12)).log()).sum())
+
+
+def spaced(low: Float[Tensor, ""], high: Float[Tensor, ""], bins: int) -> Float[Tensor, " edges"]:
+    """Levels of a prior whose standard Normal coordinates have equal distances."""
+    return ndtr(torch.linspace(float(ndtri(low)), float(ndtri(high)), bins + 1, dtype=torch.float64))
 
 
 def masses(cumulative: Float[Tensor, " edges"]) -> Float[Tensor, " bins"]:
@@ -107,11 +111,12 @@ def masses(cumulative: Float[Tensor, " edges"]) -> Float[Tensor, " bins"]:
 
 
 def calibration(name: str, model: PFN, size: int) -> dict[str, float]:
-    """Distances of calibration, and log scores relative to the prior, of each latent."""
+    """Distances of calibration, and log scores, of each latent."""
     found: dict[str, float] = {}
     for check in latent_checks(model, own_prior(name), size, seed=1):
         latent = check.question.split()[1]
-        found |= {f"{latent} distance": check.numbers["distance"], f"{latent} score": check.numbers["log_score"]}
+        found[f"{latent} distance"] = float(cast(float, check.numbers["distance"]))
+        found[f"{latent} score"] = float(cast(float, check.numbers["log_score"]))
     return found
 
 
@@ -183,25 +188,24 @@ def by_nuts(name: str, tasks: Batch) -> dict[str, float]:
     """KL and milliseconds of chains of several lengths."""
     from benchmarks.pilots.own_priors_nuts import nuts  # jax takes seconds to import
 
-    found = {}
+    found, oracle = {}, ProgramOracle(own_prior(name))
+    each = [(tasks.context_x[[place]], tasks.context_y[[place]]) for place in range(PARTICLE_DATASETS)]
+    truths = [oracle.condition(x, y).predict(tasks.query_x[[place]]) for place, (x, y) in enumerate(each)]
     for steps in NUTS_STEPS:
         gaps, times = [], []
-        nuts(name, tasks.context_x[0], tasks.context_y[0], (steps, steps))
-        for place in range(PARTICLE_DATASETS):
-            some = tasks.context_x[place], tasks.context_y[place]
-            truth = ProgramOracle(own_prior(name)).condition(some[0][None], some[1][None])
+        nuts(name, each[0][0][0], each[0][1][0], (steps, steps))  # compiles
+        for place, (x, y) in enumerate(each):
             start = time.process_time()
-            chain = nuts(name, *some, (steps, steps))
+            chain = nuts(name, x[0], y[0], (steps, steps))
             times.append(1e3 * (time.process_time() - start))
-            query = tasks.query_x[[place]]
-            gaps.append(float(divergence(truth.predict(query), chain.predict(query)).mean()))
+            gaps.append(float(divergence(truths[place], chain.predict(tasks.query_x[[place]])).mean()))
         found |= {f"nuts {steps}": sum(gaps) / len(gaps), f"nuts {steps} ms": sorted(times)[len(times) // 2]}
     return found
 
 
 def main() -> None:
     """Fill in the rows that are missing, then print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--priors", nargs="*", default=list(ORDER))
     parser.add_argument("--tell", action="store_true", help="print what is kept")

@@ -3,9 +3,8 @@
     python benchmarks/pilots/own_priors_models.py --minutes 10 [--priors waves growth]
 
 Minutes are those of the processor, by one thread, so that other work on the machine does not matter. A training that
-was stopped goes on. The network is the plain transformer, which the race of `fit` chooses for such priors or should; a
-race would take a quarter of the clock. Targets are expected where the law has a closed
-form for it (Normals and classes).
+was stopped goes on. The network is the plain transformer: the race of `fit` would take a quarter of the clock. Targets
+are expected where the law has a closed form for it (Normals and classes).
 """
 
 import argparse
@@ -73,7 +72,7 @@ def train(prior: ProgramPrior, minutes: float) -> PFN:
 
 def main() -> None:
     """Train whatever is missing."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--priors", nargs="*", default=list(ORDER))
     arguments = parser.parse_args()

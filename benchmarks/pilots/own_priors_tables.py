@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from torch.distributions import Distribution
+
 from benchmarks.common.kept_rows import KeptRows
 from benchmarks.pilots.own_priors_models import own_prior
 from priorfit.verify.latents import NUM_DATASETS
@@ -18,7 +20,7 @@ def tell(kept: KeptRows, minutes: float) -> None:
     rows = [row["key"] | row["found"] for row in kept.found.values() if row["key"]["minutes"] == minutes]
     for heads, lines in (
         (("prior", "n", "latent", "KL", "largest KL", "network tells", "truth tells"), margin_lines(rows)),
-        (("prior", "n", "latent", "distance", "95 % band", "within", "log score"), calibration_lines(rows)),
+        (("prior", "n", "latent", "distance", "95 % band", "within", "log score", "prior's"), calibration_lines(rows)),
         (REFINED_HEADS, refined_lines(rows)),
         (("prior", "way", *(str(count) for count in COUNTS)), particle_lines(rows)),
     ):
@@ -60,7 +62,9 @@ def calibration_lines(rows: list[dict[str, Any]]) -> Iterator[Line]:
         for latent in own_prior(row["prior"]).latents:
             distance, band = row[f"{latent.name} distance"], BAND / NUM_DATASETS**0.5
             numbers = (f"{distance:.3f}", f"{band:.3f}", "yes" if distance <= band else "no")
-            yield row["prior"], str(row["n"]), latent.name, *numbers, f"{row[f'{latent.name} score']:.3f}"
+            assert isinstance(latent.source, Distribution)
+            scores = (row[f"{latent.name} score"], -float(latent.source.entropy().mean()))
+            yield row["prior"], str(row["n"]), latent.name, *numbers, *(f"{score:.3f}" for score in scores)
 
 
 def refined_lines(rows: list[dict[str, Any]]) -> Iterator[Line]:

@@ -54,7 +54,7 @@ def errors(name: str, size: int, datasets: int, seed: int) -> dict[str, float]:
     with pf.seeded(seed, size):
         tasks = prior.sample(datasets, size + 1).split(size)
     posterior, seconds = timed(ProgramOracle(prior), tasks)
-    alone = Batch(*(each[:1] for each in (tasks.context_x, tasks.context_y, tasks.query_x, tasks.query_y)))
+    alone = Batch(tasks.context_x[:1], tasks.context_y[:1], tasks.query_x[:1], tasks.query_y[:1])
     return {
         "mean": float(posterior.error.mean()),
         "largest": float(posterior.error.max()),
@@ -88,7 +88,7 @@ def distances(name: str, size: int, seed: int) -> dict[str, float]:
 
 def main() -> None:
     """Fill in the rows that are missing, then print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--datasets", type=int, default=16)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--priors", nargs="*", default=list(ORDER))

@@ -4,8 +4,10 @@ from torch.distributions import Categorical, LogNormal, Normal, Uniform
 
 import priorfit as pf
 from priorfit.data import Batch
+from priorfit.distributions import NormalMixture
 from priorfit.errors import InputError, UnknownLatentError
 from priorfit.network import PFN, Problem
+from priorfit.network.latents.posterior import stratified
 from priorfit.network.latents.spaces import spaces_of
 from priorfit.priors.function import prior
 from priorfit.seeding import seeded
@@ -114,6 +116,15 @@ def test_repeated_draws_share_all_numbers_but_the_last_and_have_the_density_that
         assert shared[0, 0, :, number].unique().numel() == distinct
         assert number == 4 or shared[0, :, 0, number].unique().numel() == 4
     torch.testing.assert_close(chain.log_prob, latents.density(chain.numbers).log_prob, rtol=1e-4, atol=1e-4)
+
+
+def test_stratified_draws_have_one_value_in_each_stratum_of_equal_probability():
+    mixture = NormalMixture(torch.zeros(2, 1, 2), torch.tensor([-1.0, 2.0]), torch.tensor([0.1, 1.0])).expand((2, 50))
+    with seeded(4):
+        drawn, labels = stratified(mixture), stratified(Categorical(torch.tensor([[[0.1, 0.0, 0.9]]]).expand(2, 50, 3)))
+    levels = mixture.cdf(drawn)
+    assert bool((levels.sort(1).values * 50).floor().eq(torch.arange(50)).all())
+    assert (labels == 0).sum(1).tolist() == [5, 5] and (labels == 2).sum(1).tolist() == [45, 45]
 
 
 def test_known_latents_change_answers_and_are_what_is_drawn(model, tasks):

@@ -162,3 +162,17 @@ def test_no_gradient_reaches_the_context(model):
     x, y, queries = table(0)
     x = x.requires_grad_()
     assert not numbers_of(model.condition(x, targets_for(model, y)), queries).requires_grad
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_table_is_described_the_same_in_any_order_and_company(model, seed):
+    x, y, _ = table(seed)
+    y = targets_for(model, y)
+    found = model.described(x[None], y[None])
+    assert found.shape == (1, 2 * model.settings.width)
+    rows = torch.cat([torch.zeros(1, dtype=torch.long), 1 + order_of(len(x) - 1, seed)])  # the first row stays first
+    columns = order_of(x.shape[1], seed)
+    torch.testing.assert_close(found, model.described(x[rows][:, columns][None], y[rows][None]), **CLOSE)
+    other = model.described(torch.stack([x.flip(0), x]), torch.stack([y, y]))
+    torch.testing.assert_close(found[0], other[1], **CLOSE)
+    assert (found[0] - other[0]).abs().amax() > 1e-4

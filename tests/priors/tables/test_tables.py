@@ -182,3 +182,27 @@ def test_islands_make_a_class_of_several_intervals(monkeypatch):
         found = labels.labelled(scores, 2, 0.0, 1.0)
     changes = (found[:, 1:] != found[:, :-1]).sum(1)
     assert bool((changes >= 3).all()), "two classes of two intervals or more change at three cuts or more"
+
+
+def test_tables_come_with_the_kind_that_drew_them(monkeypatch):
+    called = []
+
+    def noting(name):
+        def draw(shape, outputs, columns_of):
+            called.append(list(WEIGHTS).index(name))
+            return torch.randn(shape), torch.randn(*shape[:2], outputs)
+
+        return draw
+
+    prior = Tables(num_features=3)
+    with seeded(0):
+        plain = prior.sample(8, 10)
+    with seeded(0):
+        drawn, kinds = prior.sample_with_kinds(8, 10)
+    torch.testing.assert_close(plain.y, drawn.y, rtol=0, atol=0)
+    assert kinds.shape == (8,)
+    monkeypatch.setattr(module, "MECHANISMS", {name: noting(name) for name in WEIGHTS})
+    monkeypatch.setattr(module, "learnable", lambda x, y, is_class, count, lengthscales: torch.arange(count))
+    with seeded(1):
+        _, kinds = prior.sample_with_kinds(8, 10)
+    assert kinds.tolist() == [called[0]] * module.GROUP + [called[1]] * module.GROUP

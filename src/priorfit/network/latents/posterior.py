@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import torch
 from jaxtyping import Float, Num
@@ -114,8 +114,8 @@ class LatentPosterior(Mapping[str, Distribution]):
     def chain(self, count: int, repeats: int = 1) -> Chain:
         """Draw number after number; the last is drawn ``repeats`` times for each of ``count`` draws of all others.
 
-        All ``count * repeats`` draws have the density that is given with them; those that share all other numbers are
-        not independent.
+        All ``count * repeats`` draws have the density that is given with them, but are independent only without
+        repeats: draws share numbers, and so that few of them cover the posterior, the first is then stratified.
         """
         return self._chained(torch.zeros(self._datasets, count, self._parts.count), repeats)
 
@@ -139,7 +139,8 @@ class LatentPosterior(Mapping[str, Distribution]):
                     law = repeated(law, repeats)
                     numbers, total = (each.repeat_interleave(repeats, 1) for each in (numbers, total))
                 if repeats:
-                    numbers[..., number] = law.sample().to(numbers)
+                    is_shared = number == unknown[0] and repeats > 1
+                    numbers[..., number] = (stratified(law) if is_shared else law.sample()).to(numbers)
                 total = total + law.log_prob(numbers[..., number]).double()
                 if number != unknown[-1]:
                     earlier.append(self._offered(numbers[..., [number]], number))
@@ -156,6 +157,15 @@ class LatentPosterior(Mapping[str, Distribution]):
             return self._model.transformer.predict(tokens, self._memory.layers).expand(-1, count, -1)
         own = [list(layer) for layer in zip(*earlier, strict=True)]
         return self._model.transformer.predict_each(tokens.expand(-1, count, -1), self._memory.layers, own)
+
+
+def stratified(law: Distribution) -> Num[Tensor, "datasets draws"]:
+    """One draw from each of ``draws`` strata of equal probability, of a law that is the same for all draws."""
+    datasets, count = law.batch_shape
+    levels = (torch.arange(count) + torch.rand(datasets, count)) / count
+    if isinstance(law, Categorical):
+        return torch.searchsorted(law.probs[:, 0].cumsum(-1), levels.to(law.probs)).clamp(max=law.probs.shape[-1] - 1)
+    return cast(Tensor, law.icdf(levels.clamp(1e-6, 1 - 1e-6)))
 
 
 def repeated(law: Distribution, repeats: int) -> Distribution:

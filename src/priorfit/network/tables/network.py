@@ -131,13 +131,35 @@ class TableNetwork(Model):
         self, context_x: Float[Tensor, "batch context columns"], targets: Num[Tensor, "batch context"], query_x: Tensor
     ) -> Float[Tensor, "batch query parameters"]:
         """The head's numbers for each query, in one pass; ``targets`` are standardised."""
+        return self._decoded(self._row_states(context_x, targets, query_x))
+
+    def _row_states(
+        self, context_x: Float[Tensor, "batch context columns"], targets: Num[Tensor, "batch context"], query_x: Tensor
+    ) -> Float[Tensor, "batch query width"]:
         with torch.autocast(query_x.device.type, enabled=False):
             statistics, solved = self._solve(context_x, targets)
             queries = statistics.features_of(query_x)
             known, asked = self.guesses.leave_one_out(solved), self.guesses.predict(queries, solved)
         context = self._context_cells(statistics.features, known, targets)
         cells = torch.cat([context, self._query_cells(queries, asked)], dim=2)
-        return self._decoded(self.transformer(cells, targets.shape[1]))
+        return self.transformer(cells, targets.shape[1])
+
+    def described(
+        self, x: Num[Tensor, "batch rows columns"], y: Num[Tensor, "batch rows"]
+    ) -> Float[Tensor, "batch numbers"]:
+        """What tables look like to the network: means and deviations, over rows, of the states that it answers from.
+
+        Each row is asked about with all rows given. Of classes, that of the first row is taken against the others.
+        """
+        columns = standard_columns(x, self.solver_dtype)
+        rows, targets = columns.to_model(x), y.to(self.solver_dtype)
+        if self.head is None:
+            targets = standard_coding((y == first_class(y)).to(self.solver_dtype))
+        else:
+            targets = target_units(targets).to_model(targets)
+        with torch.no_grad():
+            states = self._row_states(rows, targets, rows)
+        return torch.cat([states.mean(1), states.std(1, correction=0)], dim=-1)
 
     def _decoded(self, states: Float[Tensor, "batch query width"]) -> Float[Tensor, "batch query parameters"]:
         """The head's numbers, in float32 at least: bfloat16 would round a mean by more than the smallest noise."""

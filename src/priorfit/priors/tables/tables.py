@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 import torch
-from jaxtyping import Float, Num
+from jaxtyping import Float, Int, Num
 from torch import Tensor
 
 from priorfit.data import Classes, Datasets, Outcome
@@ -101,19 +101,23 @@ class Tables(Prior):
 
     def sample(self, batch_size: int, num_points: int) -> Datasets:
         """See `Prior.sample`."""
+        return self.sample_with_kinds(batch_size, num_points)[0]
+
+    def sample_with_kinds(self, batch_size: int, num_points: int) -> tuple[Datasets, Int[Tensor, " batch"]]:
+        """As `sample`, with the mechanism behind each table: its place in `WEIGHTS`."""
         columns = num_columns(self.num_features)
         rows = num_points + REFERENCE_ROWS
         groups = -(-3 * batch_size // (2 * GROUP))
         drawn = [self._group(rows, columns) for _ in range(groups)]
-        x, y = (torch.cat(parts) for parts in zip(*drawn, strict=True))
+        x, y, kinds = (torch.cat(parts) for parts in zip(*drawn, strict=True))
         kept = learnable(x, y, isinstance(self.outcome, Classes), batch_size, self.lengthscales)
         x, y = x[kept], y[kept]
         x = with_gaps(x) if happens(self.gaps) else x
-        return Datasets(x[:, REFERENCE_ROWS:], y[:, REFERENCE_ROWS:])
+        return Datasets(x[:, REFERENCE_ROWS:], y[:, REFERENCE_ROWS:]), kinds[kept]
 
-    def _group(self, rows: int, columns: int) -> tuple[Rows, Num[Tensor, "tables rows"]]:
-        names = list(WEIGHTS)
-        kind = names[int(torch.multinomial(torch.tensor(list(WEIGHTS.values())), 1))]
+    def _group(self, rows: int, columns: int) -> tuple[Rows, Num[Tensor, "tables rows"], Int[Tensor, " tables"]]:
+        place = int(torch.multinomial(torch.tensor(list(WEIGHTS.values())), 1))
+        kind, kinds = list(WEIGHTS)[place], torch.full((GROUP,), place)
         classes = self.outcome.count if isinstance(self.outcome, Classes) else 1
         count = 2 if classes == 2 or happens(0.6) else whole(3, classes) if classes > 2 else 1
         outputs = 1 if count <= 2 or happens(0.3) else count
@@ -128,9 +132,9 @@ class Tables(Prior):
         x = with_levels(x) if not has_exact and happens(0.5) else x
         x = with_useless(x) if happens(0.3) else x
         if isinstance(self.outcome, Classes):
-            return x, labelled(scores, count, self.wrong_labels, self.islands)
+            return x, labelled(scores, count, self.wrong_labels, self.islands), kinds
         y = scores[..., 0]
-        return x, long_tailed(y) if self.skewed_targets and happens(self.skewed_targets) else y
+        return x, long_tailed(y) if self.skewed_targets and happens(self.skewed_targets) else y, kinds
 
 
 def num_columns(most: int) -> int:
