@@ -115,7 +115,8 @@ def layers(
 ) -> dict[str, Any]:
     """The states between the layers of a network for a context in the user's units."""
     posterior = model.condition(x, y)
-    context_x, targets = posterior._context
+    points = posterior._kept_points("a fixture")
+    context_x, targets = points.x, points.y
     context_y, queries = posterior._units.to_model(targets), posterior._reading.inputs(query_x)
     memory = model.encoded(context_x, context_y)
     tokens, guess = model._query_tokens(queries, memory.solved)

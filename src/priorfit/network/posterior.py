@@ -150,17 +150,6 @@ class PFNPosterior:
         return reading.to_user(shaped, self._units)
 
     @property
-    def _context(self) -> Context:
-        """The points of the context in the units of the prior."""
-        points = self._kept_points("this")
-        return points.x, points.y
-
-    @property
-    def _asked(self) -> Asked:
-        """What `condition` was called with."""
-        return self._kept_points("this").asked
-
-    @property
     def latents(self) -> LatentPosterior:
         """The posterior of each latent that the prior names: ``latents["decay"]``, and ``latents.sample(count)``."""
         return LatentPosterior(self._network, self._memory, self._reading.batch_shape)
