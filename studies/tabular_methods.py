@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 import torch
 from catboost import CatBoostClassifier, CatBoostRegressor
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.model_selection import KFold
 from tabular_data import Matrix, Targets, Task
 from torch.distributions import Distribution, Normal
 from xgboost import XGBClassifier
@@ -134,10 +134,15 @@ def catboost_uncertainty(task: Task) -> Normal:
 def catboost_regression(task: Task) -> Normal:
     """CatBoost with its own defaults, and the root mean square of its errors in five folds as the deviation."""
     context, query = catboost_frames(task)
-    model = CatBoostRegressor(cat_features=list(task.categorical), **CATBOOST)
-    held_out = cross_val_predict(model, context, task.context_y, cv=KFold(5, shuffle=True, random_state=SEED))
-    mean = model.fit(context, task.context_y).predict(query)
-    return normal(mean, np.full_like(mean, np.sqrt(np.mean((held_out - task.context_y) ** 2))))
+    y, errors = task.context_y, np.empty(len(task.context_y))
+
+    def fitted(rows: Int[np.ndarray, " rows"]) -> CatBoostRegressor:  # scikit-learn cannot clone one with categories
+        return CatBoostRegressor(cat_features=list(task.categorical), **CATBOOST).fit(context.iloc[rows], y[rows])
+
+    for shown, held in KFold(5, shuffle=True, random_state=SEED).split(context):
+        errors[held] = fitted(shown).predict(context.iloc[held]) - y[held]
+    mean = fitted(np.arange(len(y))).predict(query)
+    return normal(mean, np.full_like(mean, np.sqrt(np.mean(errors**2))))
 
 
 def forest_regression(task: Task) -> Normal:
