@@ -50,7 +50,7 @@ class Quadrature:
     log_mass: Float[Tensor, " cells"]
     log_evidence: float
     change: float
-    """By how much finer cells have changed log evidence, or the posterior mass at the deciles of a margin."""
+    """How much finer cells have changed log evidence, or the posterior mass at the deciles of a margin."""
 
     @property
     def weights(self) -> Float[Tensor, " cells"]:
