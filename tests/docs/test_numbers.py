@@ -55,6 +55,28 @@ def test_the_cost_of_a_baseline_is_the_measured_one(name: str):
         check_interval(text, row[measure])
 
 
+def saved_rows(name: str) -> list[dict]:
+    return json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))["rows"]
+
+
+def test_the_times_of_the_page_are_the_measured_ones():
+    rows = {row["name"]: row["ms"] for row in saved_rows("page_latency")}
+    words = " ".join(page("web").split())
+    for pattern, name in (
+        (r"after ([\d., \[\]]+) ms, and", "a point moves"),
+        (r"file comes after ([\d., \[\]]+) ms", "the first paint"),
+    ):
+        (shown,) = re.findall(pattern, words)
+        check_interval(shown, rows[name])
+
+
+def test_the_cost_of_the_largest_table_is_the_measured_one():
+    few, many = saved_rows("large_table")
+    words = " ".join(page("tables").split())
+    assert f"they take {few['seconds']:.1f} s and {few['gigabytes']:.1f} GB" in words
+    assert f"ten classes {many['seconds']:.1f} s and {many['gigabytes']:.1f} GB" in words
+
+
 def test_a_number_that_is_rounded_wrongly_is_found():
     check_interval("0.27 [0.24, 17,700]", {"median": 0.2749, "low": 0.2351, "high": 17_749})
     for wrong in ({"median": 0.276}, {"low": 0.246}, {"high": 17_751}):
