@@ -1,7 +1,7 @@
 """Arguments that several commands share."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -62,3 +62,14 @@ MODEL_OR_FIT = typer.Argument(
     help="A released model's name, the folder of a saved one, or what `priorfit fit` wrote.",
     autocompletion=beginning_with,
 )
+
+DataFile = Annotated[Path, typer.Argument(metavar="DATA.CSV", help="A CSV file with a header.")]
+TargetColumn = Annotated[str | None, typer.Option(help="The target column; by default the last.")]
+TooManyRows = Annotated[
+    Literal["auto", "local", "subsample", "use_all", "error"],
+    typer.Option(help="With more rows than the model was trained for."),
+]
+TooManyColumns = Annotated[
+    Literal["auto", "select", "error"], typer.Option(help="With more columns than the model takes.")
+]
+SubsampleSeed = Annotated[int, typer.Option(help="Decides which rows a subsample has.")]

@@ -1,28 +1,23 @@
 """``priorfit fit MODEL data.csv --out FOLDER``."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from priorfit.cli.arguments import ModelName
+from priorfit.cli.arguments import DataFile, ModelName, SubsampleSeed, TargetColumn, TooManyColumns, TooManyRows
 from priorfit.cli.predict import noting
 from priorfit.cli.terminal import answers, loading
 
 
 def fit(  # noqa: PLR0913  one argument an option
     model: ModelName,
-    data: Annotated[Path, typer.Argument(metavar="DATA.CSV", help="A CSV file with a header.")],
+    data: DataFile,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where the fit goes.")],
-    target: Annotated[str | None, typer.Option(help="The target column; by default the last.")] = None,
-    too_many_rows: Annotated[
-        Literal["auto", "local", "subsample", "use_all", "error"],
-        typer.Option(help="With more rows than the model was trained for."),
-    ] = "auto",
-    too_many_columns: Annotated[
-        Literal["auto", "select", "error"], typer.Option(help="With more columns than the model takes.")
-    ] = "auto",
-    seed: Annotated[int, typer.Option(help="Decides which rows a subsample has.")] = 0,
+    target: TargetColumn = None,
+    too_many_rows: TooManyRows = "auto",
+    too_many_columns: TooManyColumns = "auto",
+    seed: SubsampleSeed = 0,
 ) -> None:
     """Condition a model on the rows of a CSV file, once; `predict FOLDER new.csv` then answers at once."""
     with loading():  # it needs an extra, too

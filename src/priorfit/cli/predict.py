@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.markup import escape
 
-from priorfit.cli.arguments import MODEL_OR_FIT
+from priorfit.cli.arguments import MODEL_OR_FIT, DataFile, SubsampleSeed, TargetColumn, TooManyColumns, TooManyRows
 from priorfit.cli.terminal import errors, loading
 from priorfit.errors import InputError, OutsideTrainingWarning, TableWarning
 
@@ -24,20 +24,15 @@ QUANTILES = "0.025,0.5,0.975"
 
 def predict(  # noqa: PLR0913  one argument an option
     model: Annotated[str, MODEL_OR_FIT],
-    data: Annotated[Path, typer.Argument(metavar="DATA.CSV", help="A CSV file with a header.")],
-    target: Annotated[str | None, typer.Option(help="The target column; by default the last.")] = None,
+    data: DataFile,
+    target: TargetColumn = None,
     quantiles: Annotated[str, typer.Option(help="Which quantiles of a real target.")] = QUANTILES,
     layout: Annotated[Literal["csv", "json"], typer.Option("--format", help="The form of the answer.")] = "csv",
     out: Annotated[Path | None, typer.Option(help="Write to this file, not to the terminal.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Also draw the answer: a file such as answer.png or .pdf.")] = None,
-    too_many_rows: Annotated[
-        Literal["auto", "local", "subsample", "use_all", "error"],
-        typer.Option(help="With more rows than the model was trained for."),
-    ] = "auto",
-    too_many_columns: Annotated[
-        Literal["auto", "select", "error"], typer.Option(help="With more columns than the model takes.")
-    ] = "auto",
-    seed: Annotated[int, typer.Option(help="Decides which rows a subsample has.")] = 0,
+    too_many_rows: TooManyRows = "auto",
+    too_many_columns: TooManyColumns = "auto",
+    seed: SubsampleSeed = 0,
 ) -> None:
     """Predict the rows of a CSV file whose target is empty; the other rows are the context."""
     with loading():  # it needs an extra, too
