@@ -22,7 +22,14 @@ import torch
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from models import digest
-from optimisation_methods import GaussianProcess, Method, Network, RandomSearch, without_advice
+from optimisation_methods import (
+    BelievedProcess,
+    GaussianProcess,
+    Method,
+    Network,
+    RandomSearch,
+    without_advice,
+)
 from optimisation_objectives import Objective, functions, tables
 from study import Clock, Row, Setup, Study, table
 from tabular_data import given_folder
@@ -36,7 +43,8 @@ from priorfit.zoo import load
 NAME = "bo-6d"
 EVALUATIONS, FIRST, SEEDS = 50, 10, 20
 BATCHES = (1, 4)
-METHODS = (NAME, "SingleTaskGP", "random")
+PROCESSES = ("SingleTaskGP", "SingleTaskGP, LogEI")
+METHODS = (NAME, *PROCESSES, "random")
 LEAST_REGRET = 1e-8
 """Regrets below are this: the optimum of a function is known to as many digits."""
 
@@ -55,7 +63,7 @@ def kept(setup: Setup) -> list[Row]:
 def cases(setup: Setup) -> Iterator[tuple[dict[str, str | int], tuple[Objective, int, str, int]]]:
     """The keys of all rows, seed after seed, and what to do for each."""
     options = setup.options
-    methods = [name for name in METHODS if name in (options.methods or ",".join(METHODS)).split(",")]
+    methods = [name for name in METHODS if name in (options.methods or ";".join(METHODS)).split(";")]
     for seed in range(setup.choose(options.seeds, 1)):
         for objective in objectives(setup):
             for q in setup.choose(BATCHES, (2,)):
@@ -85,7 +93,7 @@ def weights_of(setup: Setup) -> str:
 def network(name: str, quick: bool) -> Model:
     """The model by its name or folder; in a quick run one without training."""
     if not quick:
-        return load(name)
+        return load(name).double()
     settings = NetworkSettings(16, 0, 1, 16, solver=KernelSolver(2, 4))
     problem = Problem(6, Real(), (0.0, 1.0), 1, answers="function", padding="plain")
     return settings.build(problem, ModelCard(name="untrained")).frozen()
@@ -95,7 +103,7 @@ def method_of(name: str, setup: Setup) -> Method:
     """A method by its name."""
     if name == NAME:
         return Network(NAME, network(str(setup.options.model), setup.quick))
-    return {"SingleTaskGP": GaussianProcess(), "random": RandomSearch()}[name]
+    return {method.name: method for method in (GaussianProcess(), BelievedProcess(), RandomSearch())}[name]
 
 
 def optimised(setup: Setup, objective: Objective, q: int, name: str, seed: int) -> dict[str, object]:
@@ -126,16 +134,26 @@ def first_points(objective: Objective, count: int, seed: int) -> torch.Tensor:
 
 def tell(rows: Sequence[Row]) -> str:
     """Log regrets at the end, paired differences from the Gaussian process, and seconds a step."""
-    lines = []
+    lines, clear = [], {q: [0, 0] for q in dict.fromkeys(row["q"] for row in rows)}
     for objective, q in dict.fromkeys((row["objective"], row["q"]) for row in rows):
         found = {name: finals(rows, objective, q, name) for name in METHODS}
-        ours, theirs = found[NAME], found["SingleTaskGP"]
         cells = [f"{np.mean(list(each.values())):.2f}" if each else "-" for each in found.values()]
-        times = {name: step_seconds(rows, objective, q, name) for name in (NAME, "SingleTaskGP")}
-        ratio = times["SingleTaskGP"] / times[NAME] if all(times.values()) else float("nan")
-        lines.append([f"{objective}, q = {q}", *cells, paired(ours, theirs), f"{times[NAME]:.2f}", f"{ratio:.1f}"])
-    head = ["objective", *METHODS, f"{NAME} - SingleTaskGP", "s a step", "times faster"]
-    return "log10 of the simple regret after the last evaluation, means over seeds\n\n" + table(head, lines)
+        differences = [paired(found[NAME], found[name]) for name in PROCESSES]
+        times = {name: step_seconds(rows, objective, q, name) for name in (NAME, *PROCESSES)}
+        ratios = [f"{times[name] / times[NAME]:.1f}" if times[name] and times[NAME] else "-" for name in PROCESSES]
+        words = [f"{mean:+.2f} ± {half:.2f}" if half == half else "-" for mean, half in differences]
+        lines.append([f"{objective}, q = {q}", *cells, *words, f"{1000 * times[NAME]:.0f}", *ratios])
+        mean, half = differences[0]
+        clear[q][0] += int(mean - half <= 0)
+        clear[q][1] += int(half == half)
+    against = [f"{NAME} - {name}" for name in PROCESSES]
+    head = ["objective", *METHODS, *against, "ms a step", *(f"{name}, times" for name in PROCESSES)]
+    counts = [
+        f"q = {q}: on {good} of {of} objectives the interval includes 0 or favours {NAME}"
+        for q, (good, of) in clear.items()
+    ]
+    about = "log10 of the simple regret after the last evaluation, means over seeds; seconds are of the processor"
+    return "\n".join([about, "", table(head, lines), "", *counts])
 
 
 def finals(rows: Sequence[Row], objective: str, q: int, name: str) -> dict[int, float]:
@@ -148,13 +166,13 @@ def finals(rows: Sequence[Row], objective: str, q: int, name: str) -> dict[int, 
     }
 
 
-def paired(ours: dict[int, float], theirs: dict[int, float]) -> str:
-    """The mean difference over the seeds that both have, with its 95 % interval."""
+def paired(ours: dict[int, float], theirs: dict[int, float]) -> tuple[float, float]:
+    """The mean difference over the seeds that both have and half of its 95 % interval; NaN for fewer than two."""
     both = sorted(ours.keys() & theirs.keys())
     if len(both) < 2:
-        return "-"
+        return float("nan"), float("nan")
     difference = np.array([ours[seed] - theirs[seed] for seed in both])
-    return f"{difference.mean():+.2f} ± {1.96 * difference.std(ddof=1) / len(both) ** 0.5:.2f}"
+    return float(difference.mean()), float(1.96 * difference.std(ddof=1) / len(both) ** 0.5)
 
 
 def step_seconds(rows: Sequence[Row], objective: str, q: int, name: str) -> float:
@@ -192,7 +210,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", default=NAME, help="a released model, or a folder")
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--only", default="", help="objectives whose name holds this")
-    parser.add_argument("--methods", default=None, help=f"some of {','.join(METHODS)}")
+    parser.add_argument("--methods", default=None, help=f"some of {'; '.join(METHODS)}, with a semicolon between")
 
 
 STUDY = Study("bayesian_optimisation", __doc__, run, tell, draw, kept, add_options)

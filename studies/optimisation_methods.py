@@ -12,6 +12,7 @@ from optimisation_objectives import Objective, Points
 from torch import Tensor
 
 from priorfit.integrations.botorch import PFNModel
+from priorfit.integrations.botorch_search import best_point
 from priorfit.network import Model
 
 with warnings.catch_warnings():
@@ -23,6 +24,7 @@ with warnings.catch_warnings():
         qLogNoisyExpectedImprovement,
     )
     from botorch.models import SingleTaskGP
+    from botorch.models.model import Model as BotorchModel
     from botorch.models.transforms import Normalize, Standardize
     from botorch.optim import optimize_acqf, optimize_acqf_discrete
     from botorch.sampling import SobolQMCNormalSampler
@@ -31,7 +33,7 @@ with warnings.catch_warnings():
 Outcomes = Float[Tensor, "points 1"]
 
 RESTARTS, RAW, STEPS, DRAWS = 4, 128, 50, 128
-"""Starts and raw samples of the search for the best acquisition, its most steps, and draws of Monte Carlo: for all."""
+"""Starts and raw samples of `optimize_acqf`, its most steps, and draws of Monte Carlo."""
 MOST_CANDIDATES = 1024
 """Rows of a table that acquisition functions are evaluated at, drawn anew at each step, the same for all methods."""
 
@@ -63,53 +65,88 @@ class RandomSearch(Method):
 
 @dataclass(frozen=True)
 class GaussianProcess(Method):
-    """BoTorch's `SingleTaskGP`, fitted anew at each step, with its own defaults, and qLogNEI."""
+    """BoTorch's `SingleTaskGP`, fitted anew at each step, with its own defaults, and qLogNEI by `optimize_acqf`."""
 
     name: str = "SingleTaskGP"
 
     def propose(self, objective: Objective, x: Points, y: Outcomes, q: int) -> Points:
         """See `Method.propose`."""
-        columns = x.shape[-1]
-        scaled = Normalize(columns, bounds=objective.bounds)
-        model = SingleTaskGP(x, y, outcome_transform=Standardize(1), input_transform=scaled)
-        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
         sampler = SobolQMCNormalSampler(torch.Size([DRAWS]))
-        return best_points(qLogNoisyExpectedImprovement(model, x, sampler=sampler), objective, x, q)
+        acquisition = qLogNoisyExpectedImprovement(fitted_process(objective, x, y), x, sampler=sampler)
+        rows = free_rows(objective, x)
+        if rows is not None:
+            return optimize_acqf_discrete(acquisition, q=q, choices=rows[:MOST_CANDIDATES])[0]
+        options: dict[str, bool | float | int | str] = {"maxiter": STEPS}
+        found, _ = optimize_acqf(
+            acquisition, objective.bounds, q, RESTARTS, raw_samples=RAW, options=options, sequential=q > 1
+        )
+        return found.detach()
 
 
-@dataclass(frozen=True)
-class Network(Method):
-    """A network by `PFNModel`, with LogEI over the best evaluation.
+class Believer(Method):
+    """LogEI over the best evaluation by `best_point`.
 
     Several points are chosen one after the other; the model sees those before with the values that it expects there
     (the kriging believer), which is cheaper than the Monte Carlo form over all of them.
     """
 
-    name: str
-    model: Model
+    @abstractmethod
+    def conditioned(self, objective: Objective, x: Points, y: Outcomes) -> BotorchModel:
+        """The model after the evaluations so far."""
 
     def propose(self, objective: Objective, x: Points, y: Outcomes, q: int) -> Points:
         """See `Method.propose`."""
-        model = PFNModel(self.model, x, y, bounds=objective.bounds)
-        for _ in range(q):
-            chosen = best_points(LogExpectedImprovement(model, best_f=y.max()), objective, x, 1)
+        model, seen = self.conditioned(objective, x, y), len(x)
+        while True:
+            acquisition = LogExpectedImprovement(model, best_f=y.max())
+            x = torch.cat([x, best_of(acquisition, objective, x)])
+            if len(x) == seen + q:
+                return x[seen:]
             with torch.no_grad():
-                expected = model.outcome(chosen).mean
-            model = model.condition_on_observations(chosen, expected)
-            x, y = torch.cat([x, chosen]), torch.cat([y, expected])
-        return x[-q:]
+                expected = model.posterior(x[-1:]).mean  # pyright: ignore[reportAttributeAccessIssue]: both kinds have it
+            model, y = model.condition_on_observations(x[-1:], expected), torch.cat([y, expected])
 
 
-def best_points(acquisition: AcquisitionFunction, objective: Objective, x: Points, q: int) -> Points:
-    """The points with the best acquisition, one after the other; rows of a table that were not asked yet."""
+@dataclass(frozen=True)
+class Network(Believer):
+    """A network by `PFNModel`: nothing is fitted."""
+
+    name: str
+    model: Model
+
+    def conditioned(self, objective: Objective, x: Points, y: Outcomes) -> BotorchModel:
+        """See `Believer.conditioned`."""
+        return PFNModel(self.model, x, y, bounds=objective.bounds)
+
+
+@dataclass(frozen=True)
+class BelievedProcess(Believer):
+    """`SingleTaskGP`, fitted anew at each step, with the acquisition and the search of the network: what they gain."""
+
+    name: str = "SingleTaskGP, LogEI"
+
+    def conditioned(self, objective: Objective, x: Points, y: Outcomes) -> BotorchModel:
+        """See `Believer.conditioned`."""
+        model = fitted_process(objective, x, y)
+        with torch.no_grad():
+            model.posterior(x[:1])  # BoTorch adds evaluations to models that have answered once
+        return model
+
+
+def fitted_process(objective: Objective, x: Points, y: Outcomes) -> SingleTaskGP:
+    """A Gaussian process whose hyper-parameters are fitted to the evaluations so far."""
+    scaled = Normalize(x.shape[-1], bounds=objective.bounds)
+    model = SingleTaskGP(x, y, outcome_transform=Standardize(1), input_transform=scaled)
+    fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+    return model
+
+
+def best_of(acquisition: AcquisitionFunction, objective: Objective, x: Points) -> Points:
+    """The point with the best acquisition, or the row of a table that was not asked yet."""
     rows = free_rows(objective, x)
     if rows is not None:
-        return optimize_acqf_discrete(acquisition, q=q, choices=rows[:MOST_CANDIDATES])[0]
-    options: dict[str, bool | float | int | str] = {"maxiter": STEPS}
-    found, _ = optimize_acqf(
-        acquisition, objective.bounds, q, RESTARTS, raw_samples=RAW, options=options, sequential=q > 1
-    )
-    return found.detach()
+        return optimize_acqf_discrete(acquisition, q=1, choices=rows[:MOST_CANDIDATES])[0]
+    return best_point(acquisition, objective.bounds, seed=int(torch.randint(2**31, ())))[0]
 
 
 def free_rows(objective: Objective, x: Points) -> Points | None:

@@ -33,7 +33,7 @@ RECIPE = Recipe(own_gp, num_points=12, budget=Budget(minutes=1.0), name="own_gp"
 
 @pytest.fixture(scope="module")
 def found() -> Race:
-    return race(RECIPE, CANDIDATES, seconds=12.0)
+    return race(RECIPE, CANDIDATES, seconds=6.0)
 
 
 def test_the_winner_is_the_candidate_of_the_lowest_nll(found: Race):
@@ -69,7 +69,7 @@ def test_a_candidates_card_tells_of_its_share(found: Race):
 def test_one_line_says_what_was_chosen_and_why(found: Race):
     best, other = found.runners
     expected = (
-        f"chose the linear solver: NLL {best.nll:.3f} after 8% of the clock; others after as long: "
+        f"chose the linear solver: NLL {best.nll:.3f} after 16% of the clock; others after as long: "
         f"plain transformer {other.nll:.3f}."
     )
     assert str(found) == expected
@@ -183,7 +183,7 @@ def test_a_whole_fit_races_and_trains_on(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(FIT, "screen", lambda: recorder)
     model = pf.fit(own_gp, num_points=12, minutes=0.1)
     assert re.fullmatch(
-        r"own_gp: chose the .*: NLL .* after 8% of the clock; others after as long: .*\.", recorder.lines[0]
+        r"own_gp: chose the .*: NLL .* after 16% of the clock; others after as long: .*\.", recorder.lines[0]
     )
     assert model.settings in CANDIDATES.values()
     before = model.card.training["started_from"]["training"]["steps"]

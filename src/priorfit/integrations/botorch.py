@@ -56,8 +56,13 @@ class PFNModel(BotorchModel):
         network = load(model) if isinstance(model, str) else model
         check_data(network, train_X, train_Y)
         scaling = scaling_of(network, train_X, train_Y, bounds, outcome_units)
-        self.network = deepcopy(network).to(train_X).frozen().in_model_units()
+        self._weights = (in_dtype_of(network, train_X),)
         self._show(scaling, train_X, train_Y)
+
+    @property
+    def network(self) -> Model:
+        """The network; not a sub-module, since BoTorch goes through all of those at each call of an acquisition."""
+        return self._weights[0]
 
     def _show(self, scaling: Scaling, x: Inputs, y: Outcomes) -> None:
         """Condition the network on data of the user."""
@@ -146,7 +151,7 @@ class PFNModel(BotorchModel):
         check_data(self.network, x, y)
         longer = PFNModel.__new__(PFNModel)
         BotorchModel.__init__(longer)
-        longer.network = self.network
+        longer._weights = self._weights
         longer._show(self.scaling, x, y)
         return longer
 
@@ -160,3 +165,15 @@ class PFNModel(BotorchModel):
         """See `FantasizeMixin.fantasize`: models that have seen noisy draws of the posterior at ``X``."""
         drawn = sampler(self.posterior(X, observation_noise=True if observation_noise is None else observation_noise))
         return self.condition_on_observations(X, drawn)
+
+
+def in_dtype_of(network: Model, x: Inputs) -> Model:
+    """A network for use in the dtype and on the device of some inputs, for numbers in its own units.
+
+    The network given stays as it is. One that is as asked for already, such as ``pf.load(...).double()``, is not
+    copied, so that a loop over many steps converts it once.
+    """
+    weights = list(network.parameters())
+    fits = weights[0].dtype == x.dtype and weights[0].device == x.device
+    is_frozen = not network.training and not any(weight.requires_grad for weight in weights)
+    return (network if fits and is_frozen else deepcopy(network).to(x).frozen()).in_model_units()

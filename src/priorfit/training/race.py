@@ -18,8 +18,14 @@ from priorfit.training.networks import start_network
 from priorfit.training.recipe import Budget, Recipe
 from priorfit.training.trainer import Trainer
 
-SHARE = 0.08
-"""Share of the training budget that each candidate gets; three candidates leave three quarters for the winner."""
+SHARE, MOST_SHARE = 0.08, 0.16
+"""Share of the training budget that each candidate gets; three candidates leave three quarters for the winner. A short
+budget has a larger share, which still leaves half of it."""
+
+FEWEST_SECONDS = 10.0
+"""What a candidate gets where `MOST_SHARE` allows it. After five seconds solvers lead by more than `LEAD` wherever one
+learns fast: with one minute and a share of 0.08, linear solvers won for growth curves and change points, and ended 0.13
+and 0.19 nats above the plain transformer (benchmarks/pilots/race.py --minutes 1)."""
 
 LEAD = 0.5
 """Nats by which a solver must be ahead of the plain transformer to be chosen. A solver starts ahead, since it need not
@@ -55,6 +61,8 @@ class Race:
 
     runners: tuple[Runner, ...]
     seconds: float
+    share: float = SHARE
+    """Share of the clock that each had."""
 
     @property
     def winner(self) -> Runner:
@@ -67,16 +75,25 @@ class Race:
         winner = self.winner
         others = ", ".join(f"{runner.name} {runner.nll:.3f}" for runner in self.runners if runner is not winner)
         rule = "" if winner is self.runners[0] else f" A solver must lead by {LEAD:g}, since its lead shrinks."
-        best = f"NLL {winner.nll:.3f} after {SHARE:.0%} of the clock"
+        best = f"NLL {winner.nll:.3f} after {self.share:.0%} of the clock"
         return f"chose the {winner.name}: {best}; others after as long: {others}.{rule}"
 
 
 def race(recipe: Recipe, candidates: Mapping[str, NetworkSettings], seconds: float) -> Race:
     """Train each candidate for its share of ``seconds``, on data of the same seeds; judge all on the same datasets."""
     started = time.perf_counter()
-    judged = judged_batches(recipe)
-    runners = [ran(name, entrant(recipe, network), SHARE * seconds, judged) for name, network in candidates.items()]
-    return Race(tuple(sorted(runners, key=lambda runner: runner.nll)), time.perf_counter() - started)
+    judged, share = judged_batches(recipe), share_of(seconds)
+    runners = [ran(name, entrant(recipe, network), share * seconds, judged) for name, network in candidates.items()]
+    return Race(tuple(sorted(runners, key=lambda runner: runner.nll)), time.perf_counter() - started, share)
+
+
+def share_of(seconds: float) -> float:
+    """The share of a budget that each candidate gets.
+
+    >>> share_of(180.0), share_of(100.0), share_of(30.0)
+    (0.08, 0.1, 0.16)
+    """
+    return min(MOST_SHARE, max(SHARE, FEWEST_SECONDS / seconds))
 
 
 def entrant(recipe: Recipe, network: NetworkSettings) -> Recipe:
