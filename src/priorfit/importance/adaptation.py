@@ -1,25 +1,24 @@
 """Adaptive importance sampling: kernels around weighted draws, tempered while few draws carry the weight.
 
 The first draws are those of the prior, weighted by the likelihood. Each round then draws from Gaussian kernels around
-resampled draws, with the covariance of the weighted draws times Silverman's factor for their effective sample size, and
-a fixed share from the prior, so that no weight exceeds a constant times the likelihood. Where the effective sample size
+resampled draws (see `kernels`), and a fixed share from the prior, so that no weight exceeds a constant times the
+likelihood. Where the effective sample size
 is below `LEAST`, weights are raised to the largest power of at most 1 that reaches it, for the next proposal alone.
 """
 
-import math
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from priorfit.distributions.law_mixture import systematic
+from priorfit.importance.kernels import kernels_around
 from priorfit.importance.target import Draws, Target
 
 LEAST = 50
 """Effective sample size that the weights behind a proposal must have."""
 
-PRIOR_SHARE = 1 / 16
+PRIOR_SHARE = 1 / 8
 """Share of the draws of each round that come from the prior."""
 
 MOST_ROUNDS = 16
@@ -38,7 +37,7 @@ class Effort:
 
     def times(self, factor: int) -> "Effort":
         """More draws, and more kernels for them."""
-        more = 2 * self.kernels if factor > 1 else self.kernels
+        more = int(factor**0.5) * self.kernels
         return Effort(factor * self.first, factor * self.each, factor * self.last, more)
 
 
@@ -95,41 +94,13 @@ def next_round(
 ) -> Weighted:
     """Draws of the kernels that the weighted draws give, and of the prior, weighted against the mixture of both."""
     weights = (powers * before.log_weights).softmax(-1).nan_to_num(nan=1 / before.log_weights.shape[-1])
-    rows = torch.arange(len(weights))[:, None]
-    centres = before.u[rows, systematic(weights, num_kernels)]  # (datasets, kernels, coordinates)
-    factor = bandwidth(before.u, weights)
+    kernels = kernels_around(before.u, weights, num_kernels)
     per_kernel = max(1, round((1 - PRIOR_SHARE) * count / num_kernels))  # equal shares, as their density says
-    chosen = torch.arange(num_kernels).repeat(per_kernel)
-    from_prior = max(count - len(chosen), round(PRIOR_SHARE * count))
-    noise = torch.randn(len(weights), len(chosen), centres.shape[-1], dtype=torch.float64)
-    near = centres[:, chosen] + noise @ factor.mT
+    near = kernels.draws(per_kernel)
+    from_prior = max(count - near.shape[1], round(PRIOR_SHARE * count))
     u = torch.cat([near, target.prior_draws(from_prior)], dim=1)
     log_prior, log_likelihood = target.evaluated(u)
     share = from_prior / u.shape[1]
     shares = torch.tensor([share, 1 - share], dtype=torch.float64).log()
-    log_proposal = torch.logaddexp(shares[0] + log_prior, shares[1] + kernel_density(u, centres, factor))
+    log_proposal = torch.logaddexp(shares[0] + log_prior, shares[1] + kernels.log_density(u))
     return Weighted(u, log_prior + log_likelihood - log_proposal)
-
-
-def bandwidth(u: Draws, weights: Float[Tensor, "datasets draws"]) -> Float[Tensor, "datasets coordinates coordinates"]:
-    """The Cholesky factor of the kernels' covariance: that of the weighted draws, by Silverman's rule."""
-    dimension = u.shape[-1]
-    mean = (weights[..., None] * u).sum(1, keepdim=True)
-    centred = u - mean
-    covariance = centred.mT @ (weights[..., None] * centred)  # (datasets, coordinates, coordinates)
-    size = 1 / weights.square().sum(-1)
-    factor = (4 / ((dimension + 2) * size)) ** (1 / (dimension + 4))
-    floor = 1e-10 + 1e-6 * covariance.diagonal(dim1=-2, dim2=-1)
-    return factor[:, None, None] * torch.linalg.cholesky(covariance + torch.diag_embed(floor))
-
-
-def kernel_density(
-    u: Draws,
-    centres: Float[Tensor, "datasets kernels coordinates"],
-    factor: Float[Tensor, "datasets coordinates coordinates"],
-) -> Float[Tensor, "datasets draws"]:
-    """The log density of the equal mixture of the kernels."""
-    white_u, white_centres = (torch.linalg.solve_triangular(factor, each.mT, upper=False).mT for each in (u, centres))
-    squares = torch.cdist(white_u, white_centres).square()  # (datasets, draws, kernels)
-    log_volume = factor.diagonal(dim1=-2, dim2=-1).log().sum(-1) + u.shape[-1] / 2 * math.log(2 * math.pi)
-    return (-squares / 2).logsumexp(-1) - math.log(centres.shape[1]) - log_volume[:, None]
