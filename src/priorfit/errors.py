@@ -65,6 +65,10 @@ class UncertainTruthWarning(UserWarning):
     """Two independent runs of importance sampling differ by more than may be called the truth."""
 
 
+class GapWarning(UserWarning):
+    """A training ended before the gap that was asked for was reached."""
+
+
 class OutsideTrainingWarning(UserWarning):
     """A model is used on data outside of what it was trained on."""
 

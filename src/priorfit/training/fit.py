@@ -11,10 +11,14 @@ from priorfit.priors import Prior
 from priorfit.training.defaults import candidates, default_data, suggested_network
 from priorfit.training.loop import RunOptions
 from priorfit.training.progress import Display, Silent
+from priorfit.training.quality import FIRST_MINUTES, Aim, trained_until
 from priorfit.training.race import race
 from priorfit.training.recipe import Budget, DataSettings, Recipe, file_name, recipe_from
 from priorfit.training.resume import RunFolder
 from priorfit.training.stages import train
+
+MOST_MINUTES = 30.0
+"""The longest training for a gap, where no minutes are given."""
 
 PLACEHOLDER = {"type": "BetaBernoulli"}
 """A prior that can be described: that of the user may be a function, which a file does not hold."""
@@ -26,6 +30,7 @@ def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to
     num_points: int = 100,
     minutes: float | None = None,
     steps: int | None = None,
+    gap: float | None = None,
     seed: int = 0,
     targets: Literal["sampled", "expected"] = "sampled",
     network: NetworkSettings | Literal["auto"] = "auto",
@@ -41,6 +46,8 @@ def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to
         num_points: N: contexts of 0 to N - 1 points are trained.
         minutes: The training budget; 2 where neither minutes nor steps are given.
         steps: The training budget as a number of steps, for a result that does not depend on the machine's speed.
+        gap: Train until the gap to the truth is surely below so many nats on new datasets, in rounds that double the
+            time, with ``minutes`` (by default 30) as the most; a `GapWarning` says how far it is otherwise.
         seed: Decides data and initial weights.
         targets: ``"expected"`` takes the expectation over y where the prior knows it: the same aim, less noise.
         network: Size and parts of the network. By default it is what suits the prior (`suggested_network`); where
@@ -56,14 +63,15 @@ def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to
     (0, 9)
     """
     check_takes(prior)
+    aim = None if gap is None else aim_of(gap, minutes, steps, folder)
     if minutes is None and steps is None:
-        minutes = 2.0
+        minutes = FIRST_MINUTES
     if network != "auto" and not isinstance(network, NetworkSettings):
         raise InputError(f'network must be "auto" or a NetworkSettings; got {network!r}.')
     recipe = Recipe(
         prior=prior,
         num_points=num_points,
-        budget=Budget(steps=steps, minutes=minutes),
+        budget=Budget(steps=steps, minutes=minutes if aim is None else min(aim.minutes, FIRST_MINUTES)),
         name=file_name(str(getattr(prior, "name", type(prior).__name__))),
         seed=seed,
         data=DataSettings(targets=targets),
@@ -72,10 +80,22 @@ def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to
     display = screen() if progress else Silent()
     begun = None if options.folder is None or not resume else RunFolder(options.folder)
     recipe, start = as_begun(recipe, begun) if begun and begun.holds_run() else prepared(recipe, network, display)
-    model = train(recipe, options, display, start)
+    if aim is None:
+        model = train(recipe, options, display, start)
+    else:
+        model = trained_until(recipe, start, aim, options, display)
     assert isinstance(model, PFN)
     model.prior, model.more = prior, fit_more
     return model
+
+
+def aim_of(gap: float, minutes: float | None, steps: int | None, folder: str | Path | None) -> Aim:
+    """What a training by its gap aims at."""
+    if steps is not None:
+        raise InputError(f"a training by its gap has no fixed number of steps; got gap={gap} and steps={steps}.")
+    if folder is not None:
+        raise InputError("a training by its gap keeps no checkpoints; leave out folder, and save the model it returns.")
+    return Aim(float(gap), MOST_MINUTES if minutes is None else minutes)
 
 
 def fit_more(model: Model, minutes: float | None, steps: int | None) -> Model:

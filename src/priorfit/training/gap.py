@@ -1,5 +1,6 @@
 """The gap to the exact answer during training, on a few fixed datasets, where the prior has one."""
 
+import math
 import warnings
 
 import torch
@@ -9,7 +10,7 @@ from priorfit.baselines.exact import exact_or_none
 from priorfit.baselines.exact.program_oracle import QUICK, ProgramOracle
 from priorfit.data import Batch
 from priorfit.errors import UncertainTruthWarning
-from priorfit.metrics import divergence
+from priorfit.metrics import Estimate, divergence
 from priorfit.network import Model
 from priorfit.predictor import predict
 from priorfit.seeding import seeded
@@ -30,9 +31,12 @@ FEWEST_STEPS = 100
 
 
 class GapMeter:
-    """Measures the mean gap over some context sizes; gives None for a prior without an exact answer."""
+    """Measures the mean gap over some context sizes; gives None for a prior without an exact answer.
 
-    def __init__(self, recipe: Recipe, num_sizes: int = 4) -> None:
+    ``sampled`` datasets of each size have ``queries`` each where the truth is importance sampling.
+    """
+
+    def __init__(self, recipe: Recipe, num_sizes: int = 4, sampled: int = SAMPLED, queries: int = 1) -> None:
         reference = self._reference = exact_or_none(recipe.prior)
         self._tasks: list[Batch] = []
         self._truths: list[Distribution] = []
@@ -45,21 +49,29 @@ class GapMeter:
             low, high = recipe.data.context_sizes.range(recipe.num_points)
             with seeded(recipe.seed, GAP_STREAM):
                 for size in sorted({round(low + (high - low) * part / (num_sizes - 1)) for part in range(num_sizes)}):
-                    count = SAMPLED if is_sampled else max(FEWEST, min(MOST, MOST_POINTS // (size + 1)))
-                    self._tasks.append(recipe.prior.sample(count, size + 1).split(size))
+                    count = sampled if is_sampled else max(FEWEST, min(MOST, MOST_POINTS // (size + 1)))
+                    self._tasks.append(recipe.prior.sample(count, size + queries).split(size))
 
-    @torch.no_grad()
+    @property
+    def has_truth(self) -> bool:
+        """Whether there is something to measure against."""
+        return self._reference is not None
+
     def measure(self, network: Model) -> float | None:
         """The mean gap in nats on the fixed datasets."""
-        if self._reference is None:
-            return None
+        return self.estimate(network).mean if self.has_truth else None
+
+    @torch.no_grad()
+    def estimate(self, network: Model) -> Estimate:
+        """The mean gap in nats, each context size alike, with its interval over datasets."""
         device = next(network.parameters()).device
         network, tasks = network.in_model_units(), [task.to(device) for task in self._tasks]
         if not self._truths:
             self._truths = self._computed(tasks)
         pairs = zip(self._truths, tasks, strict=True)
-        gaps = [divergence(truth, predict(network, task)).mean() for truth, task in pairs]
-        return float(torch.stack(gaps).mean())
+        gaps = [Estimate.over(divergence(truth, predict(network, task)).mean(-1)) for truth, task in pairs]
+        half_width = math.hypot(*(gap.half_width for gap in gaps)) / len(gaps)
+        return Estimate(sum(gap.mean for gap in gaps) / len(gaps), half_width, sum(gap.count for gap in gaps))
 
     def _computed(self, tasks: list[Batch]) -> list[Distribution]:
         """The exact answers, once for all readings."""
