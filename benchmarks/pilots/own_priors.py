@@ -2,11 +2,14 @@
 
 import torch
 from torch import Tensor
-from torch.distributions import Categorical, Distribution, MixtureSameFamily, Normal, StudentT, Uniform
+from torch.distributions import Categorical, Distribution, LogNormal, MixtureSameFamily, Normal, StudentT, Uniform
 from torch.nn.functional import one_hot
 
 import priorfit as pf
 from priorfit.priors import Prior
+
+EPIDEMIC_STEPS, GROUPS = 48, 10
+"""Steps of the epidemic through time, and groups of the hierarchical prior."""
 
 
 @pf.prior(num_features=1, frequency=Uniform(2.0, 10.0), decay=Uniform(0.0, 3.0))
@@ -67,6 +70,48 @@ def dose_response(
     return Normal(floor + effect * dose**power / (potency**power + dose**power), noise)
 
 
+@pf.prior(
+    num_features=1,
+    elimination=LogNormal(0.5, 0.4),
+    excess=LogNormal(2.0, 0.5),
+    volume=LogNormal(0.0, 0.3),
+    error=LogNormal(-2.5, 0.4),
+)
+def pharmacokinetics(x: Tensor, elimination: Tensor, excess: Tensor, volume: Tensor, error: Tensor) -> Distribution:
+    """The concentration of a drug after a dose by mouth, absorbed faster than it is eliminated by an unknown excess."""
+    time, absorption = x[..., 0], elimination + excess
+    level = absorption / (volume * excess) * (torch.exp(-elimination * time) - torch.exp(-absorption * time))
+    return Normal(level, error * level + 0.02)
+
+
+@pf.prior(num_features=1, contacts=LogNormal(2.3, 0.3), recovery=LogNormal(1.2, 0.3), seeds=LogNormal(-4.0, 0.7))
+def epidemic(x: Tensor, contacts: Tensor, recovery: Tensor, seeds: Tensor) -> Distribution:
+    """The share of infected people, by steps through time from an unknown share at first."""
+    infected = seeds.clamp_max(0.5)
+    susceptible, course = 1 - infected, [infected]
+    for _ in range(EPIDEMIC_STEPS):
+        new = (contacts * susceptible * infected / EPIDEMIC_STEPS).clamp_max(susceptible)
+        infected = infected + new - recovery * infected / EPIDEMIC_STEPS
+        susceptible = susceptible - new
+        course.append(infected)
+    place = x[..., 0].clamp(0, 1) * EPIDEMIC_STEPS  # (batch, points)
+    before = place.long().clamp_max(EPIDEMIC_STEPS - 1)
+    table, share = torch.cat(course, dim=-1), place - before  # (batch, steps + 1)
+    return Normal(torch.lerp(table.gather(1, before), table.gather(1, before + 1), share), 0.02)
+
+
+@pf.prior(
+    num_features=1,
+    centre=Normal(0.0, 1.0),
+    spread=LogNormal(-0.7, 0.6),
+    effect=lambda centre, spread: Normal(centre, spread).expand([len(centre), GROUPS]),
+)
+def groups(x: Tensor, centre: Tensor, spread: Tensor, effect: Tensor) -> Distribution:
+    """Ten groups with effects of a common centre and spread; the input says which group an observation is of."""
+    group = (x[..., 0] * GROUPS).long().clamp(0, GROUPS - 1)
+    return Normal(effect.gather(1, group), 0.3)
+
+
 @pf.prior(num_features=1)
 def own_gp(x: Tensor) -> Tensor:
     """A Gaussian process that a user draws without telling us that it is one (RBF, lengthscale 0.3, noise 1e-4)."""
@@ -82,6 +127,9 @@ OTHER_GP = pf.GaussianProcess(num_features=1, kernel="matern32", lengthscale=0.5
 OWN: dict[str, Prior] = {
     prior.name: prior for prior in (waves, growth, change_point, rings, two_branches, dose_response)
 }
+NINE: dict[str, Prior] = OWN | {prior.name: prior for prior in (pharmacokinetics, epidemic, groups)}
+"""The six that the race is judged on, and three more; learning is measured on all of them."""
+
 KNOWN: dict[str, tuple[Prior, Prior | None]] = {
     "Mixture([GP, GP])": (pf.Mixture([GP, OTHER_GP]), pf.Mixture([GP, OTHER_GP])),
     "a user's own GP": (own_gp, GP),
