@@ -1,0 +1,149 @@
+"""Learning on nine own priors: the gap to the truth at n = 3, 10, 30 after some minutes of `fit`.
+
+    python benchmarks/pilots/own_priors_gaps.py --minutes 3 --threads 1 [--priors waves growth] [--way fit] [--tell]
+
+Each prior is fitted by `fit` with its defaults (``--way fit``), or by a network that is named (see `WAYS`). The gap is
+KL(truth || network) of the predictive at 8 queries, the expectation over y taken over draws of the truth, which is
+importance sampling by `ProgramOracle` on ``--datasets`` datasets of each n (seed 0, the same for all; kept in
+``build/own_priors``, outside of git). Half-widths are 95 % intervals over datasets; datasets whose truth is uncertain
+by more than a fifth of 0.01 nats are left out and counted. Minutes are those of the processor with one thread, else
+those of the clock. Rows are kept as they come; a run that was stopped goes on.
+"""
+
+import argparse
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any, Literal
+
+sys.path.insert(0, str(Path(__file__).parents[2]))  # the clone, so that `benchmarks` is found
+
+import torch
+from jaxtyping import Bool, Float
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+from torch.distributions import Categorical
+
+import priorfit as pf
+from benchmarks.common.kept_rows import KeptRows
+from benchmarks.common.report import RESULTS
+from benchmarks.pilots.own_priors import NINE
+from priorfit.baselines import ProgramOracle
+from priorfit.data import Classes
+from priorfit.errors import UncertainTruthWarning
+from priorfit.metrics import Estimate
+from priorfit.network import NetworkSettings
+from priorfit.priors import ProgramPrior
+
+ROWS = RESULTS / "own_priors_gaps.jsonl"
+TRUTHS = Path(__file__).parents[2] / "build" / "own_priors"
+SIZES, QUERIES, NODES = (3, 10, 30), 8, 64
+NUM_POINTS = 50
+SEED = 0
+AT_ONCE = 32
+"""Datasets whose truth is computed before the next look at the clock; each part is kept."""
+
+WAYS: dict[str, NetworkSettings | Literal["auto"]] = {"fit": "auto", "plain transformer": NetworkSettings()}
+
+
+def program(name: str) -> ProgramPrior:
+    """One of the nine."""
+    prior = NINE[name]
+    assert isinstance(prior, ProgramPrior)
+    return prior
+
+
+def truth(name: str, size: int, datasets: int) -> dict[str, Tensor]:
+    """Datasets, draws of y at their queries, and the log density of the truth there (probabilities, for classes)."""
+    file = TRUTHS / f"truth-{name}-{size}-{datasets}.safetensors"
+    if not file.exists():
+        parts = [computed_truth(name, size, part) for part in range(datasets // AT_ONCE)]
+        file.parent.mkdir(parents=True, exist_ok=True)
+        save_file({key: torch.cat([part[key] for part in parts]) for key in parts[0]}, file)
+    return load_file(file)
+
+
+@torch.no_grad()
+def computed_truth(name: str, size: int, part: int) -> dict[str, Tensor]:
+    """The truth of some datasets."""
+    prior = program(name)
+    with pf.seeded(SEED, 4_100_000, size, part):
+        tasks = prior.sample(AT_ONCE, size + QUERIES).split(size)
+    posterior = ProgramOracle(prior).condition(tasks.context_x, tasks.context_y)
+    ppd = posterior.predict(tasks.query_x)
+    found = {"x": tasks.context_x, "y": tasks.context_y, "query_x": tasks.query_x, "is_truth": posterior.is_truth}
+    if isinstance(ppd, Categorical):
+        return found | {"log_prob": ppd.logits.double().contiguous()}  # (datasets, queries, classes)
+    nodes = ppd.nodes[:: max(1, len(ppd.nodes) // NODES)]  # pyright: ignore[reportAttributeAccessIssue]
+    laid = {"nodes": nodes.movedim(0, -1), "log_prob": ppd.log_prob(nodes).double().movedim(0, -1)}
+    return found | {key: value.contiguous() for key, value in laid.items()}
+
+
+@torch.no_grad()
+def gaps(model: pf.PFN, found: dict[str, Tensor]) -> tuple[Float[Tensor, " datasets"], Bool[Tensor, " datasets"]]:
+    """KL(truth || network) of each dataset, and whether its truth is certain."""
+    ppd = model.condition(found["x"], found["y"]).predict(found["query_x"])
+    exact = found["log_prob"]
+    if isinstance(model.problem.outcome, Classes):
+        assert isinstance(ppd, Categorical)
+        divergence = (exact.exp() * (exact - ppd.logits.double())).nan_to_num().sum(-1)
+    else:
+        log_ratio = ppd.log_prob(found["nodes"].movedim(-1, 0)).double().movedim(0, -1) - exact
+        divergence = (log_ratio.expm1() - log_ratio).mean(-1)  # r - 1 - log r: the same mean, and less noise
+    return divergence.mean(-1), found["is_truth"]
+
+
+def measured(name: str, way: str, minutes: float, datasets: int) -> dict[str, Any]:
+    """What a training of some minutes comes to."""
+    truths = {size: truth(name, size, datasets) for size in SIZES}  # before the clock of the training
+    start, prior = time.perf_counter(), program(name)
+    model = pf.fit(prior, num_points=NUM_POINTS, minutes=minutes, seed=SEED, network=WAYS[way], progress=False)
+    solver = model.settings.solver
+    row: dict[str, Any] = {
+        "seconds": round(time.perf_counter() - start, 1),
+        "steps": model.card.training["steps"],
+        "solver": "none" if solver is None else type(solver).__name__,
+    }
+    for size, found in truths.items():
+        divergence, is_truth = gaps(model, found)
+        gap = Estimate.over(divergence[is_truth])
+        row |= {f"gap at {size}": gap.mean, f"half-width at {size}": gap.half_width, f"datasets at {size}": gap.count}
+    return row
+
+
+def main() -> None:
+    """Fill in the rows that are missing, then print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=3.0)
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--datasets", type=int, default=128)
+    parser.add_argument("--priors", nargs="*", default=list(NINE))
+    parser.add_argument("--way", choices=list(WAYS), default="fit")
+    parser.add_argument("--tell", action="store_true", help="print what is kept")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    warnings.simplefilter("ignore", UncertainTruthWarning)
+    kept = KeptRows(ROWS, SEED)
+    if not options.tell:
+        if options.threads == 1:
+            time.perf_counter = time.process_time  # the clock that budgets are planned by
+        shared = {name: getattr(options, name) for name in ("way", "minutes", "threads", "datasets")}
+        for name in options.priors:
+            case = (name, options.way, options.minutes, options.datasets)
+            kept.get({"prior": name, **shared}, lambda case=case: measured(*case))
+    tell(kept)
+
+
+def tell(kept: KeptRows) -> None:
+    """A table of the rows that are kept."""
+    print("| prior | way | minutes | threads | solver | steps |" + "".join(f" gap at n = {size} |" for size in SIZES))
+    print("| --- | --- | ---: | ---: | --- | ---: |" + " ---: |" * len(SIZES))
+    for row in (row["key"] | row["found"] for row in kept.found.values()):
+        cells = [f"{row[f'gap at {size}']:.4f} ± {row[f'half-width at {size}']:.4f}" for size in SIZES]
+        about = [row["prior"], row["way"], f"{row['minutes']:g}", str(row["threads"]), row["solver"], str(row["steps"])]
+        print(f"| {' | '.join(about + cells)} |")
+
+
+if __name__ == "__main__":
+    main()
