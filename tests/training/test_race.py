@@ -55,6 +55,16 @@ def test_a_solver_must_lead_the_plain_transformer_clearly(found: Race, behind: f
     assert ("A solver must lead by 0.5" in str(close)) == (chosen == "plain transformer")
 
 
+@pytest.mark.parametrize(("behind", "steps", "chosen"), [(0.02, 5, 1), (0.02, 50, 0), (0.2, 5, 0)])
+def test_of_two_solvers_that_are_alike_the_one_of_fewer_steps_is_chosen(found: Race, behind, steps, chosen):
+    solving, plain = (next(runner for runner in found.runners if runner.name == name) for name in reversed(CANDIDATES))
+    first = replace(solving, steps=20)
+    other = replace(solving, name="latent solver", steps=steps, nll=solving.nll + behind)
+    close = Race((first, other, replace(plain, nll=solving.nll + 2)), seconds=1.0)
+    assert close.winner is (first, other)[chosen]
+    assert ("this one took fewer steps" in str(close)) == bool(chosen)
+
+
 def test_each_candidate_trains_on_the_data_that_suit_it(found: Race):
     data = {runner.name: runner.recipe.data for runner in found.runners}
     assert not data["plain transformer"].same_n and data["linear solver"].same_n
