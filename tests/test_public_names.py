@@ -48,6 +48,7 @@ PUBLIC = {
     "LinearRegression",
     "LinearSolver",
     "LogUniformSizes",
+    "ManyFunctions",
     "Mixture",
     "Model",
     "ModelCard",

@@ -10,7 +10,7 @@ from priorfit.zoo import load, names
 
 FOLDER = Path(__file__).parents[1] / "recipes"
 FILES = sorted(FOLDER.glob("*.toml"))
-NOT_RELEASED = {"strokes-normalised"}
+NOT_RELEASED = {"generalist-1d", "strokes-normalised"}
 """Recipes of models that the package does not hold (yet), some of which a study scores."""
 
 FINE_TUNED = {"omniglot": "curves", "omniglot-paper": "strokes"}

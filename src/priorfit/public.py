@@ -58,6 +58,7 @@ from priorfit.priors import FewShot as FewShot
 from priorfit.priors import GaussianProcess as GaussianProcess
 from priorfit.priors import HyperGaussianProcess as HyperGaussianProcess
 from priorfit.priors import LinearRegression as LinearRegression
+from priorfit.priors import ManyFunctions as ManyFunctions
 from priorfit.priors import Mixture as Mixture
 from priorfit.priors import NormalInputs as NormalInputs
 from priorfit.priors import Objectives as Objectives

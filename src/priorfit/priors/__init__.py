@@ -32,6 +32,7 @@ from priorfit.priors.inputs import NormalInputs as NormalInputs
 from priorfit.priors.inputs import UniformInputs as UniformInputs
 from priorfit.priors.latents import Latent as Latent
 from priorfit.priors.linear import LinearRegression as LinearRegression
+from priorfit.priors.many_functions import ManyFunctions as ManyFunctions
 from priorfit.priors.mixture import Mixture as Mixture
 from priorfit.priors.objectives import LogNormalDraws as LogNormalDraws
 from priorfit.priors.objectives import Objectives as Objectives
@@ -64,6 +65,7 @@ PRIORS: Mapping[str, type] = MappingProxyType(
             GaussianProcess,
             HyperGaussianProcess,
             LinearRegression,
+            ManyFunctions,
             Mixture,
             Objectives,
             LogNormalDraws,
