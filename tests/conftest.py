@@ -5,7 +5,10 @@ from importlib import import_module
 
 import jaxtyping
 import pytest
+import remembered_checks
 from hypothesis import settings
+
+remembered_checks.install()  # before anything of priorfit is imported
 
 # The same examples each run, and no verdict by the clock: machines of CI are slow and noisy.
 settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)

@@ -1,14 +1,13 @@
 import json
-import os
 import signal
-import subprocess
-import sys
-import time
+import socket
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from forked import COMMAND_LINE, forked, run_forked
 from tiny_recipes import TINY_TOML, tiny_recipe
 
 from priorfit.baselines import NeuralProcessSettings
@@ -193,26 +192,18 @@ def test_the_display_says_which_stage_it_is(tmp_path: Path):
     assert "stage" not in json.loads((tmp_path / "stage-1" / "metrics.jsonl").read_text())
 
 
-def wait_for_steps(process: subprocess.Popen, metrics: Path, steps: int) -> None:
-    deadline = time.monotonic() + 90
-    while time.monotonic() < deadline and process.poll() is None:
-        if metrics.exists() and len(metrics.read_text().splitlines()) >= steps:
-            return
-        time.sleep(0.005)
-    raise AssertionError(f"the run ended or stalled before step {steps}: {process.communicate()}")
-
-
 def test_a_training_killed_in_two_stages_resumes_to_the_bit(tmp_path: Path):
     file, folder = tmp_path / "tiny.toml", tmp_path / "run"
     file.write_text(STAGED_TOML.format(steps=40, micro_batches=1))
-    command = [sys.executable, "-m", "priorfit", "train", file, "--folder", folder, "--checkpoint-seconds", "0"]
+    command = ("train", file, "--folder", folder, "--checkpoint-seconds", "0")
     for stage, more in ((1, []), (2, ["--resume"])):
-        process = subprocess.Popen([*command, *more], stderr=subprocess.PIPE)
-        wait_for_steps(process, folder / f"stage-{stage}" / "metrics.jsonl", 7)
-        process.kill()
-        assert process.wait() == -signal.SIGKILL
-        process.communicate()
-    subprocess.run([*command, "--resume"], check=True, capture_output=True)
+        metrics = folder / f"stage-{stage}" / "metrics.jsonl"
+        with forked(COMMAND_LINE, *command, *more) as process:
+            process.wait_for(lambda: metrics.exists() and len(metrics.read_text().splitlines()) >= 7)  # noqa: B023
+            process.kill()
+            assert process.poll() == -signal.SIGKILL
+    done = run_forked(COMMAND_LINE, *command, "--resume")
+    assert done.returncode == 0, done.stderr
     expected = train(read_recipe(file), RunOptions(folder=tmp_path / "whole"))
     assert same(load_pfn(folder / "model"), expected)
     for stage in ("stage-1", "stage-2"):
@@ -221,7 +212,12 @@ def test_a_training_killed_in_two_stages_resumes_to_the_bit(tmp_path: Path):
         assert broken == whole and len(whole) == 40
 
 
-@pytest.mark.timeout(600)  # two imports of torch, on cores that may be busy
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+@pytest.mark.timeout(600)  # on cores that may be busy
 def test_two_processes_go_on_with_the_stage_that_one_has_left(tmp_path: Path, monkeypatch):
     file, folder = tmp_path / "tiny.toml", tmp_path / "run"
     file.write_text(STAGED_TOML.format(steps=3, micro_batches=2))
@@ -236,18 +232,12 @@ def test_two_processes_go_on_with_the_stage_that_one_has_left(tmp_path: Path, mo
     with monkeypatch.context() as patch, pytest.raises(Death):
         patch.setattr(Trainer, "take_step", dying)
         train(recipe, RunOptions(folder=folder, checkpoint_seconds=0))
-    launcher = [
-        sys.executable,
-        "-m",
-        "torch.distributed.run",
-        "--standalone",
-        "--nproc-per-node",
-        "2",
-        "-m",
-        "priorfit",
-    ]
-    command = [*launcher, "train", str(file), "--folder", str(folder), "--resume"]
-    subprocess.run(command, check=True, capture_output=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    places = [{"RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(2)]  # as torchrun tells its processes
+    together = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "OMP_NUM_THREADS": "1"}
+    with ExitStack() as stack:
+        command = ("train", file, "--folder", folder, "--resume")
+        both = [stack.enter_context(forked(COMMAND_LINE, *command, **place, **together)) for place in places]
+        assert [process.finish(500).returncode for process in both] == [0, 0], [process.said() for process in both]
     found = load_pfn(folder / "model")
     for name, value in expected.state_dict().items():
         torch.testing.assert_close(found.state_dict()[name], value, atol=2e-5, rtol=2e-4)
