@@ -6,6 +6,7 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -90,4 +91,8 @@ def live(code: str, arguments: list[str], environment: dict[str, str], out: str,
     sys.stdout, sys.stderr = (os.fdopen(number, "w", buffering=1, encoding="utf-8") for number in (1, 2))
     sys.argv = ["-c", *arguments]
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a test that runs in the background ignores Ctrl-C
-    exec(compile(code, "<forked>", "exec"), {"__name__": "__main__"})
+    try:
+        exec(compile(code, "<forked>", "exec"), {"__name__": "__main__"})
+    except Exception:
+        traceback.print_exc()  # as an interpreter would, without the words that multiprocessing puts before
+        sys.exit(1)

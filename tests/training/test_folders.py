@@ -159,7 +159,10 @@ HUGE = {
 
 
 @pytest.mark.parametrize(("changes", "message"), HUGE.values(), ids=HUGE.keys())
-def test_a_recipe_beyond_this_machine_is_refused_before_anything_is_allocated(changes, message, tmp_path: Path):
+def test_a_recipe_beyond_this_machine_is_refused_before_anything_is_allocated(
+    changes, message, tmp_path: Path, monkeypatch
+):
+    monkeypatch.setattr("priorfit.training.memory.memory", lambda: 2e9)  # layers are counted until it is full
     started = time.process_time()
     with pytest.raises(TrainingError, match=message):
         train(tiny_recipe(**changes), RunOptions(folder=tmp_path / "run"))

@@ -58,6 +58,12 @@ def same(one: Model, other: Model) -> bool:
     return all(torch.equal(value, other.state_dict()[name]) for name, value in one.state_dict().items())
 
 
+@pytest.fixture(scope="module")
+def whole() -> Model:
+    """The model of an undisturbed training."""
+    return train(staged())
+
+
 def test_stages_are_runs_that_start_from_one_another(tmp_path: Path):
     first, second = staged().stage_recipes()
     assert (first, second.num_points, second.prior) == (tiny_recipe(steps=4), 6, first.prior)
@@ -70,10 +76,10 @@ def test_stages_are_runs_that_start_from_one_another(tmp_path: Path):
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [".lock", "model", "stage-1", "stage-2"]
 
 
-def test_stages_may_start_from_a_model():
+def test_stages_may_start_from_a_model(whole: Model):
     start = train(tiny_recipe(steps=2, seed=7))
     model = train(staged(), start=start)
-    assert model.card.trained_in_all("steps") == 10 and not same(model, train(staged()))
+    assert model.card.trained_in_all("steps") == 10 and not same(model, whole)
 
 
 def test_a_recipe_in_toml_lays_its_stages_over_itself(tmp_path: Path):
@@ -124,9 +130,11 @@ class Death(Exception):
 
 
 @pytest.mark.parametrize("deaths", [(0,), (3,), (4,), (6,), (2, 5), (3, 4, 7)], ids=str)
-def test_a_training_that_dies_anywhere_resumes_to_the_bit(deaths: tuple[int, ...], tmp_path: Path, monkeypatch):
+def test_a_training_that_dies_anywhere_resumes_to_the_bit(
+    deaths: tuple[int, ...], whole: Model, tmp_path: Path, monkeypatch
+):
     """Steps are counted over both stages: 4 is the first one of the second stage."""
-    expected, taken, take_step = train(staged()), [0], Trainer.take_step
+    taken, take_step = [0], Trainer.take_step
     left = list(deaths)
 
     def dying(self: Trainer):
@@ -141,9 +149,9 @@ def test_a_training_that_dies_anywhere_resumes_to_the_bit(deaths: tuple[int, ...
         with pytest.raises(Death):
             train(staged(), RunOptions(folder=tmp_path, resume=attempt > 0, checkpoint_seconds=0))
     model = train(staged(), RunOptions(folder=tmp_path, resume=True))
-    assert same(model, expected) and taken[0] == 8
+    assert same(model, whole) and taken[0] == 8
     chain = (model.card.recipe, model.card.training["started_from"]["recipe"])
-    assert chain == (expected.card.recipe, expected.card.training["started_from"]["recipe"])
+    assert chain == (whole.card.recipe, whole.card.training["started_from"]["recipe"])
 
 
 def test_a_training_that_dies_behind_its_last_stage_only_has_to_be_resumed(tmp_path: Path, monkeypatch):
