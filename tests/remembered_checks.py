@@ -37,7 +37,7 @@ def kinds_by_shape(value: Any) -> Hashable:
 
 
 def kinds_of_parts(value: Any) -> Hashable:
-    return (tuple, *map(kind, value))
+    return (type(value), *map(kind, value))
 
 
 def kind_of_class(value: Any) -> Hashable:
@@ -67,6 +67,8 @@ def treatment_of(of_value: type) -> Callable[[Any], Hashable]:
     """How the kind of a value of this type is found."""
     if issubclass(of_value, torch.Tensor | np.ndarray):
         return kinds_by_shape
+    if issubclass(of_value, tuple):
+        return kinds_of_parts
     if issubclass(of_value, type):
         return kind_of_class
     return unclear if issubclass(of_value, Sequence | Mapping | Set) else type

@@ -1,7 +1,7 @@
 """What the checks of shapes find, whatever passed before."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import pytest
 import torch
@@ -83,6 +83,23 @@ def test_a_size_that_an_argument_names_is_checked_at_every_call():
     repeated(torch.ones(3), 2)
     with pytest.raises(TypeCheckError):
         repeated(torch.ones(3), 4)
+
+
+class Pair(NamedTuple):
+    one: Any
+    other: Any
+
+
+@jaxtyped(typechecker=beartype)
+def summed(pair: tuple[Float[Tensor, " n"], Float[Tensor, " n"]]) -> Float[Tensor, " n"]:
+    return pair[0] + pair[1]
+
+
+def test_parts_of_a_named_tuple_are_checked():
+    for _ in range(2):
+        summed(Pair(torch.ones(2), torch.ones(2)))
+        with pytest.raises(TypeCheckError):
+            summed(Pair(torch.ones(2), torch.ones(3)))
 
 
 @jaxtyped(typechecker=beartype)
