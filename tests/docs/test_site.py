@@ -12,13 +12,9 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The whole site, built as `make docs` does: a warning is an error.
-
-    Only the names of functions are left out of the lists of contents, which each page would copy.
-    """
+    """The whole site, built as `make docs` does: a warning is an error."""
     folder = tmp_path_factory.mktemp("site")
-    options = ["-W", "--keep-going", "-q", "-E", "-D", "toc_object_entries=0", "-b", "html"]
-    command = [sys.executable, "-m", "sphinx", *options, str(DOCS), str(folder)]
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-E", "-b", "html", str(DOCS), str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     return folder
