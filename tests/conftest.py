@@ -1,4 +1,3 @@
-import gc
 import os
 import warnings
 from contextlib import suppress
@@ -24,12 +23,6 @@ if "PYTEST_XDIST_WORKER" in os.environ:
         with suppress(ImportError), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             import_module(package)
-
-
-def pytest_collection_finish() -> None:
-    """Leave what was imported out of garbage collections: it stays, and each look at it takes a fifth of a second."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture
