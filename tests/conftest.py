@@ -5,13 +5,16 @@ from importlib import import_module
 
 import jaxtyping
 import pytest
+import remembered_checks
 from hypothesis import settings
+
+remembered_checks.install()  # before anything of priorfit is imported
 
 # The same examples each run, and no verdict by the clock: machines of CI are slow and noisy.
 settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("repeatable")
 
-BEFOREHAND = ("bokeh.plotting", "botorch", "catboost", "jax", "numpyro", "pyro", "sklearn.ensemble", "typer", "xgboost")
+BEFOREHAND = ("botorch", "catboost", "jax", "numpyro", "pyro", "sklearn.ensemble", "typer", "xgboost")
 """Packages that a worker of the whole suite needs anyway. What a module of priorfit is the first to import, jaxtyping's
 hook would compile anew in every process: two thousand modules, four seconds."""
 
@@ -34,3 +37,27 @@ def as_users_run_it():
 def few_surprises(monkeypatch: pytest.MonkeyPatch) -> None:
     """A small check of `surprise` in `verify`, for tests of other checks: it takes most of the time of a report."""
     monkeypatch.setattr(import_module("priorfit.verify.surprises"), "NUM_DATASETS", 4)  # verify itself is a function
+
+
+@pytest.fixture
+def few_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Comparisons of `verify` with importance sampling on two datasets a context size, in place of more."""
+    accuracy = import_module("priorfit.verify.accuracy")
+    monkeypatch.setattr(accuracy, "SAMPLED_SHARE", 0.0)
+    monkeypatch.setattr(accuracy, "FEWEST", 2)
+
+
+MOST_STEPS = 3
+"""Steps of a training that is not the point of its test."""
+
+
+@pytest.fixture
+def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short trainings by `fit` and `finetune`, for code that must run, however little is learned."""
+    budget = import_module("priorfit.training.recipe").Budget
+
+    def shortened(steps: int | None = None, minutes: float | None = None) -> object:
+        return budget(steps=min(steps, MOST_STEPS)) if steps else budget(steps=steps, minutes=minutes)
+
+    for name in ("fit", "finetuning"):
+        monkeypatch.setattr(import_module(f"priorfit.training.{name}"), "Budget", shortened)

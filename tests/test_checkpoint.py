@@ -1,12 +1,12 @@
 import errno
 import json
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
+from forked import run_forked
 from torch import Tensor
 
 from priorfit import checkpoint
@@ -219,7 +219,8 @@ assert sorted(os.listdir(sys.argv[1])) == ["model"], os.listdir(sys.argv[1])
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
 def test_a_kill_at_any_step_leaves_one_complete_checkpoint(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-c", KILLED_AT_EVERY_STEP, str(tmp_path)], check=True)
+    done = run_forked(KILLED_AT_EVERY_STEP, tmp_path)
+    assert done.returncode == 0, done.stderr
 
 
 def test_one_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,6 @@
-import subprocess
-import sys
-
 import pytest
 import torch
+from forked import run_forked
 from torch.distributions import Normal
 
 from priorfit.data import Batch, Classes, Datasets
@@ -43,7 +41,7 @@ def test_a_split_needs_at_least_one_query(num_context):
 
 def test_targets_must_match_the_inputs_even_where_no_annotation_is_checked():
     code = "import torch; from priorfit.data import Datasets; Datasets(torch.rand(2, 5, 3), torch.rand(5, 2))"
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    ran = run_forked(code)
     assert "ShapeError: y must have shape (*batch, points) = (2, 5) to match x" in ran.stderr
 
 

@@ -1,7 +1,5 @@
-import subprocess
-import sys
-
 import pytest
+from forked import run_forked
 
 from priorfit.errors import MissingExtraError
 from priorfit.extras import needs_extra
@@ -20,7 +18,8 @@ else:
 
 
 def test_plots_without_matplotlib_say_what_to_install() -> None:
-    subprocess.run([sys.executable, "-c", WITHOUT_MATPLOTLIB], check=True)
+    done = run_forked(WITHOUT_MATPLOTLIB)
+    assert done.returncode == 0, done.stderr
 
 
 def test_other_errors_pass_unchanged() -> None:

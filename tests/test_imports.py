@@ -4,6 +4,7 @@ import sys
 
 import pytest
 import torch
+from forked import run_forked
 from jaxtyping import TypeCheckError
 
 from priorfit.data import Datasets
@@ -73,12 +74,13 @@ print([name for name in ("torch._dynamo", "sympy") if name in sys.modules])
 
 def test_a_fit_and_a_prediction_need_neither_the_compiler_of_torch_nor_its_algebra() -> None:
     """Both take half a second to import, which every process would pay for nothing."""
-    done = subprocess.run([sys.executable, "-c", SMALL_FIT], check=True, capture_output=True, text=True)
-    assert done.stdout == "[]\n"
+    done = run_forked(SMALL_FIT)
+    assert done.stdout == "[]\n", done.stderr
 
 
 def test_importing_leaves_the_generators_and_defaults_alone() -> None:
-    subprocess.run([sys.executable, "-I", "-c", LEFT_ALONE], check=True)
+    done = run_forked(LEFT_ALONE)
+    assert done.returncode == 0, done.stderr
 
 
 def test_shapes_are_checked_while_the_tests_run() -> None:

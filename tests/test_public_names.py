@@ -1,11 +1,10 @@
 import inspect
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import pytest
+from forked import run_forked
 
 import priorfit as pf
 from priorfit import public
@@ -125,7 +124,7 @@ def test_plots_are_loaded_when_they_are_asked_for():
 def test_verify_is_the_function_whatever_was_imported_before():
     """A folder has the same name: importing a file of it must not hide the function."""
     code = "import priorfit.verify.check, priorfit; print(callable(priorfit.verify), priorfit.verify.__module__)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = run_forked(code)
     assert done.stdout.split() == ["True", "priorfit.verify.report"]
 
 

@@ -28,7 +28,7 @@ def test_the_readme_has_an_example():
     assert len(BLOCKS) == 1
 
 
-@pytest.mark.usefixtures("as_users_run_it", "few_surprises")
+@pytest.mark.usefixtures("as_users_run_it", "few_surprises", "few_steps")
 @pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
 def test_the_code_of_the_readme_runs(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)

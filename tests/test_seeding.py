@@ -24,6 +24,14 @@ def test_a_seed_and_stream_repeat_all_three_generators():
         assert draws() == first
 
 
+def test_torch_draws_what_its_own_seed_gives():
+    with seeded(3, 1, 4):
+        drawn = torch.rand(5)
+    with torch.random.fork_rng():
+        torch.manual_seed(derived_seed(3, 1, 4))
+        assert torch.equal(torch.rand(5), drawn)
+
+
 def test_streams_of_a_seed_are_different():
     keys = [(0,), (1,), (0, 0), (0, 1), (1, 0), (0, 1, 2), (0, 2, 1), (2**40, 7)]
     assert len({derived_seed(*key) for key in keys}) == len(keys)

@@ -1,8 +1,8 @@
 """A baseline whose package is not installed says how to get it."""
 
 import json
-import subprocess
-import sys
+
+from forked import run_forked
 
 TREES = ["TunedCatBoost", "TunedXGBoost"]
 MISSING = {
@@ -42,6 +42,5 @@ for package, expressions in json.loads(sys.argv[1]).items():
 
 
 def test_a_missing_package_is_told_with_the_extra_that_brings_it():
-    command = [sys.executable, "-c", WITHOUT, json.dumps(MISSING)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert done.stdout.split() == list(MISSING)
+    done = run_forked(WITHOUT, json.dumps(MISSING))
+    assert done.returncode == 0 and done.stdout.split() == list(MISSING), done.stderr

@@ -1,10 +1,9 @@
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from forked import run_forked
 
 import priorfit
 from priorfit.cli.main import run
@@ -185,9 +184,12 @@ def test_debug_works_for_every_kind_of_error(
         run()
 
 
-def test_python_dash_m_is_the_command_line_and_debug_shows_the_trace(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "priorfit", "--debug", "predict", "no-model", "nowhere.csv"]
-    done = subprocess.run(command, cwd=tmp_path, env=os.environ, capture_output=True, text=True, check=False)
+def test_python_dash_m_is_the_command_line_and_debug_shows_the_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    as_module = 'import runpy; runpy.run_module("priorfit", run_name="__main__", alter_sys=True)'  # what -m does
+    done = run_forked(as_module, "--debug", "predict", "no-model", "nowhere.csv")
     assert done.returncode == 1 and done.stdout == ""
     assert done.stderr.startswith("Traceback")
     assert done.stderr.splitlines()[-1].startswith("priorfit.errors.InputError: no file at nowhere.csv")

@@ -34,7 +34,7 @@ def test_the_tutorials_have_code():
 
 
 @pytest.mark.timeout(900)  # seconds on an idle machine, minutes beside trainings
-@pytest.mark.usefixtures("as_users_run_it", "few_surprises")
+@pytest.mark.usefixtures("as_users_run_it", "few_surprises", "few_comparisons", "few_steps")
 @pytest.mark.parametrize("page", CODE)
 def test_the_code_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)  # some save a model or a picture

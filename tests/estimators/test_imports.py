@@ -1,5 +1,4 @@
-import subprocess
-import sys
+from forked import run_forked
 
 import priorfit as pf
 
@@ -17,7 +16,8 @@ else:
 
 
 def test_estimators_without_scikit_learn_say_what_to_install() -> None:
-    subprocess.run([sys.executable, "-c", WITHOUT_SKLEARN], check=True)
+    done = run_forked(WITHOUT_SKLEARN)
+    assert done.returncode == 0, done.stderr
 
 
 def test_estimators_are_loaded_when_they_are_asked_for() -> None:

@@ -1,13 +1,12 @@
 """Posteriors as files, and points that are added to them."""
 
 import json
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
 import pytest
 import torch
+from forked import run_forked
 from network.tiny_networks import shaken
 from torch.distributions import Distribution, Normal, Uniform
 
@@ -204,7 +203,8 @@ def test_another_process_answers_alike(tmp_path: Path):
         "import torch, priorfit as pf; torch.set_num_threads(1);"
         f"print(pf.load_posterior({str(tmp_path / 'fit')!r}).predict(torch.tensor([[0.25], [0.5]])).mean.tolist())"
     )
-    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    out = run_forked(script)
+    assert out.returncode == 0, out.stderr
     assert json.loads(out.stdout) == posterior.predict(torch.tensor([[0.25], [0.5]])).mean.tolist()
 
 

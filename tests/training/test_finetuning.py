@@ -1,3 +1,4 @@
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -32,10 +33,25 @@ def loss_on(model: pf.Model, tables: list[tuple[torch.Tensor, torch.Tensor]]) ->
     return float(torch.stack(losses).mean())
 
 
-@pytest.mark.usefixtures("as_users_run_it")  # the next test has the shape checks
-def test_a_model_learns_the_tasks_and_the_one_given_stays_as_it_was(model: pf.PFN):
-    before = {name: value.clone() for name, value in model.state_dict().items()}
-    tuned = pf.finetune(model, waves(6), steps=120, learning_rate=3e-3, keep=0.0, progress=False)
+@dataclass
+class Learned:
+    """A model before and after it was fine-tuned on waves alone."""
+
+    before: dict[str, torch.Tensor]
+    tuned: pf.PFN
+
+
+def tuned_on_waves(model: pf.PFN, keep: float) -> pf.PFN:
+    return pf.finetune(model, waves(6), steps=120, learning_rate=3e-3, keep=keep, progress=False)
+
+
+@pytest.fixture(scope="module")
+def learned(model: pf.PFN) -> Learned:
+    return Learned({name: value.clone() for name, value in model.state_dict().items()}, tuned_on_waves(model, 0.0))
+
+
+def test_a_model_learns_the_tasks_and_the_one_given_stays_as_it_was(model: pf.PFN, learned: Learned):
+    before, tuned = learned.before, learned.tuned
     assert loss_on(tuned, waves(8)[6:]) < loss_on(model, waves(8)[6:]) - 0.3
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
     assert tuned.problem == model.problem
@@ -51,12 +67,10 @@ def test_smaller_contexts_of_fine_tuning_do_not_hide_those_that_the_model_knew(m
 
 
 @pytest.mark.usefixtures("as_users_run_it")
-def test_mixing_with_the_original_prior_forgets_less(model: pf.PFN):
+def test_mixing_with_the_original_prior_forgets_less(model: pf.PFN, learned: Learned):
     with pf.seeded(5):
         task = pf.GaussianProcess().sample(200, 11).split(8)
-    options = {"steps": 120, "learning_rate": 3e-3, "progress": False, "left_out": 0.0}
-    alone, mixed = (pf.finetune(model, waves(6), keep=keep, **options) for keep in (0.0, 0.7))
-    forgotten, kept = (float(metrics.nll(each, task).mean) for each in (alone, mixed))
+    forgotten, kept = (float(metrics.nll(each, task).mean) for each in (learned.tuned, tuned_on_waves(model, 0.7)))
     assert kept < forgotten - 0.1
 
 

@@ -2,14 +2,14 @@
 
 import json
 import signal
-import subprocess
-import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
+from forked import COMMAND_LINE, forked, run_forked
 from tiny_recipes import TINY_NETWORK, TINY_TOML, tiny_recipe
 
 import priorfit as pf
@@ -21,41 +21,37 @@ from priorfit.training.memory import is_out_of_memory, readable_memory_errors
 from priorfit.training.resume import RunFolder
 from priorfit.training.trainer import Trainer
 
-COMMAND = (sys.executable, "-m", "priorfit", "train")
 
+def has_begun(folder: Path) -> Callable[[], bool]:
+    """Whether a training takes steps; a resumed one rewrites its metrics first, then each step makes them longer."""
+    metrics, before, sizes = folder / "metrics.jsonl", time.time(), set[int]()
 
-def started(recipe: Path, folder: Path, *more: str) -> subprocess.Popen[str]:
-    command = [*COMMAND, str(recipe), "--folder", str(folder), "--checkpoint-seconds", "0", *more]
-    metrics, before = folder / "metrics.jsonl", time.time()
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 90
-    sizes: set[int] = set()
-    while len(sizes) < 3:  # a resumed run rewrites the file first; then each step makes it longer
+    def is_longer() -> bool:
         if metrics.exists() and metrics.stat().st_mtime >= before:
             sizes.add(metrics.stat().st_size)
-        assert process.poll() is None and time.monotonic() < deadline, process.communicate()
-        time.sleep(0.01)
-    return process
+        return len(sizes) >= 3
+
+    return is_longer
 
 
 def test_a_second_training_in_a_folder_is_refused_until_the_first_is_dead(tmp_path: Path):
     recipe, folder = tmp_path / "tiny.toml", tmp_path / "run"
     recipe.write_text(TINY_TOML.format(steps=100_000, micro_batches=1))
-    first = started(recipe, folder)
-    try:
-        command = [*COMMAND, str(recipe), "--folder", str(folder), "--resume"]
-        second = subprocess.run(command, capture_output=True, text=True, timeout=90)
+    command = ("train", recipe, "--folder", folder, "--checkpoint-seconds", "0")
+    with forked(COMMAND_LINE, *command) as first:
+        first.wait_for(has_begun(folder))
+        second = run_forked(COMMAND_LINE, *command, "--resume")
         assert second.returncode == 1 and "another training is running in" in second.stderr, second.stderr
         assert "Traceback" not in second.stderr
         assert first.poll() is None  # and the first did not notice
-    finally:
         first.kill()
-        assert first.wait() == -signal.SIGKILL
-        first.communicate()
+        assert first.poll() == -signal.SIGKILL
     assert (folder / ".lock").exists()
-    third = started(recipe, folder, "--resume")  # the dead one keeps nobody out
-    third.send_signal(signal.SIGINT)
-    assert "go on with --resume" in third.communicate(timeout=60)[1] and third.returncode == 130
+    with forked(COMMAND_LINE, *command, "--resume") as third:  # the dead one keeps nobody out
+        third.wait_for(has_begun(folder))
+        third.send_signal(signal.SIGINT)
+        done = third.finish()
+    assert "go on with --resume" in done.stderr and done.returncode == 130
 
 
 def test_two_threads_do_not_train_in_one_folder_either(tmp_path: Path, monkeypatch):
@@ -163,7 +159,10 @@ HUGE = {
 
 
 @pytest.mark.parametrize(("changes", "message"), HUGE.values(), ids=HUGE.keys())
-def test_a_recipe_beyond_this_machine_is_refused_before_anything_is_allocated(changes, message, tmp_path: Path):
+def test_a_recipe_beyond_this_machine_is_refused_before_anything_is_allocated(
+    changes, message, tmp_path: Path, monkeypatch
+):
+    monkeypatch.setattr("priorfit.training.memory.memory", lambda: 2e9)  # layers are counted until it is full
     started = time.process_time()
     with pytest.raises(TrainingError, match=message):
         train(tiny_recipe(**changes), RunOptions(folder=tmp_path / "run"))

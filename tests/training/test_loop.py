@@ -4,10 +4,12 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 import torch
+from forked import COMMAND_LINE, Forked, forked
 from tiny_recipes import TINY_TOML, tiny_recipe
 
 import priorfit as pf
@@ -29,8 +31,9 @@ def metrics(path: Path) -> list[dict]:
     return [json.loads(line) for line in (path / "metrics.jsonl").read_text().splitlines()]
 
 
-def command(*arguments: object) -> list[str]:
-    return [sys.executable, "-m", "priorfit", "train", *map(str, arguments), "--checkpoint-seconds", "0"]
+def training(*arguments: object, checkpoint_seconds: int = 0) -> AbstractContextManager[Forked]:
+    """``priorfit train`` in a process of its own."""
+    return forked(COMMAND_LINE, "train", *arguments, "--checkpoint-seconds", checkpoint_seconds)
 
 
 @pytest.fixture
@@ -40,24 +43,20 @@ def recipe_file(tmp_path: Path) -> Path:
     return file
 
 
-def wait_for_steps(process: subprocess.Popen, folder: Path, steps: int) -> None:
-    deadline = time.monotonic() + 90
-    while time.monotonic() < deadline and process.poll() is None:
-        if (folder / "metrics.jsonl").exists() and len((folder / "metrics.jsonl").read_text().splitlines()) >= steps:
-            return
-        time.sleep(0.005)
-    raise AssertionError(f"the run ended or stalled before step {steps}: {process.communicate()}")
+def has_taken(steps: int, folder: Path) -> bool:
+    file = folder / "metrics.jsonl"
+    return file.exists() and len(file.read_text().splitlines()) >= steps
 
 
 def test_a_killed_run_resumes_to_the_bit(recipe_file: Path, tmp_path: Path):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     train(read_recipe(recipe_file), RunOptions(folder=whole))
-    process = subprocess.Popen(command(recipe_file, "--folder", broken), stderr=subprocess.PIPE)
-    wait_for_steps(process, broken, 7)
-    process.kill()
-    assert process.wait() == -signal.SIGKILL
-    process.communicate()
-    subprocess.run(command(recipe_file, "--folder", broken, "--resume"), check=True, capture_output=True)
+    with training(recipe_file, "--folder", broken) as process:
+        process.wait_for(lambda: has_taken(7, broken))
+        process.kill()
+        assert process.poll() == -signal.SIGKILL
+    with training(recipe_file, "--folder", broken, "--resume") as process:
+        assert process.finish().returncode == 0, process.said()
     assert weights(broken) == weights(whole)
     assert [row["loss"] for row in metrics(broken)] == [row["loss"] for row in metrics(whole)]
     assert [row["step"] for row in metrics(broken)] == list(range(1, 41))
@@ -66,13 +65,12 @@ def test_a_killed_run_resumes_to_the_bit(recipe_file: Path, tmp_path: Path):
 def test_ctrl_c_saves_and_says_how_to_go_on(recipe_file: Path, tmp_path: Path):
     folder = tmp_path / "run"
     recipe_file.write_text(TINY_TOML.format(steps=100_000, micro_batches=1))
-    arguments = [*command(recipe_file, "--folder", folder)[:-1], "1000"]
-    process = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
-    wait_for_steps(process, folder, 5)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "stopped after step" in said and "--resume" in said and "Traceback" not in said
+    with training(recipe_file, "--folder", folder, checkpoint_seconds=1000) as process:
+        process.wait_for(lambda: has_taken(5, folder))
+        process.send_signal(signal.SIGINT)
+        done = process.finish()
+    assert done.returncode == 130
+    assert "stopped after step" in done.stderr and "--resume" in done.stderr and "Traceback" not in done.stderr
     assert (folder / "checkpoint" / "config.json").exists()
 
 
@@ -92,8 +90,8 @@ def test_two_processes_train_as_one_does(tmp_path: Path):
         "-m",
         "priorfit",
     ]
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    subprocess.run([*launcher, *command(file, "--folder", two)[3:]], check=True, capture_output=True, env=environment)
+    command = [*launcher, "train", str(file), "--folder", str(two)]
+    subprocess.run(command, check=True, capture_output=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
     expected, got = load_pfn(one / "model").state_dict(), load_pfn(two / "model").state_dict()
     assert expected.keys() == got.keys()
     for name in expected:

@@ -1,14 +1,13 @@
 import json
-import os
 import signal
-import subprocess
-import sys
-import time
+import socket
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from forked import COMMAND_LINE, forked, run_forked
 from tiny_recipes import TINY_TOML, tiny_recipe
 
 from priorfit.baselines import NeuralProcessSettings
@@ -59,6 +58,12 @@ def same(one: Model, other: Model) -> bool:
     return all(torch.equal(value, other.state_dict()[name]) for name, value in one.state_dict().items())
 
 
+@pytest.fixture(scope="module")
+def whole() -> Model:
+    """The model of an undisturbed training."""
+    return train(staged())
+
+
 def test_stages_are_runs_that_start_from_one_another(tmp_path: Path):
     first, second = staged().stage_recipes()
     assert (first, second.num_points, second.prior) == (tiny_recipe(steps=4), 6, first.prior)
@@ -71,10 +76,10 @@ def test_stages_are_runs_that_start_from_one_another(tmp_path: Path):
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [".lock", "model", "stage-1", "stage-2"]
 
 
-def test_stages_may_start_from_a_model():
+def test_stages_may_start_from_a_model(whole: Model):
     start = train(tiny_recipe(steps=2, seed=7))
     model = train(staged(), start=start)
-    assert model.card.trained_in_all("steps") == 10 and not same(model, train(staged()))
+    assert model.card.trained_in_all("steps") == 10 and not same(model, whole)
 
 
 def test_a_recipe_in_toml_lays_its_stages_over_itself(tmp_path: Path):
@@ -125,9 +130,11 @@ class Death(Exception):
 
 
 @pytest.mark.parametrize("deaths", [(0,), (3,), (4,), (6,), (2, 5), (3, 4, 7)], ids=str)
-def test_a_training_that_dies_anywhere_resumes_to_the_bit(deaths: tuple[int, ...], tmp_path: Path, monkeypatch):
+def test_a_training_that_dies_anywhere_resumes_to_the_bit(
+    deaths: tuple[int, ...], whole: Model, tmp_path: Path, monkeypatch
+):
     """Steps are counted over both stages: 4 is the first one of the second stage."""
-    expected, taken, take_step = train(staged()), [0], Trainer.take_step
+    taken, take_step = [0], Trainer.take_step
     left = list(deaths)
 
     def dying(self: Trainer):
@@ -142,9 +149,9 @@ def test_a_training_that_dies_anywhere_resumes_to_the_bit(deaths: tuple[int, ...
         with pytest.raises(Death):
             train(staged(), RunOptions(folder=tmp_path, resume=attempt > 0, checkpoint_seconds=0))
     model = train(staged(), RunOptions(folder=tmp_path, resume=True))
-    assert same(model, expected) and taken[0] == 8
+    assert same(model, whole) and taken[0] == 8
     chain = (model.card.recipe, model.card.training["started_from"]["recipe"])
-    assert chain == (expected.card.recipe, expected.card.training["started_from"]["recipe"])
+    assert chain == (whole.card.recipe, whole.card.training["started_from"]["recipe"])
 
 
 def test_a_training_that_dies_behind_its_last_stage_only_has_to_be_resumed(tmp_path: Path, monkeypatch):
@@ -193,26 +200,18 @@ def test_the_display_says_which_stage_it_is(tmp_path: Path):
     assert "stage" not in json.loads((tmp_path / "stage-1" / "metrics.jsonl").read_text())
 
 
-def wait_for_steps(process: subprocess.Popen, metrics: Path, steps: int) -> None:
-    deadline = time.monotonic() + 90
-    while time.monotonic() < deadline and process.poll() is None:
-        if metrics.exists() and len(metrics.read_text().splitlines()) >= steps:
-            return
-        time.sleep(0.005)
-    raise AssertionError(f"the run ended or stalled before step {steps}: {process.communicate()}")
-
-
 def test_a_training_killed_in_two_stages_resumes_to_the_bit(tmp_path: Path):
     file, folder = tmp_path / "tiny.toml", tmp_path / "run"
     file.write_text(STAGED_TOML.format(steps=40, micro_batches=1))
-    command = [sys.executable, "-m", "priorfit", "train", file, "--folder", folder, "--checkpoint-seconds", "0"]
+    command = ("train", file, "--folder", folder, "--checkpoint-seconds", "0")
     for stage, more in ((1, []), (2, ["--resume"])):
-        process = subprocess.Popen([*command, *more], stderr=subprocess.PIPE)
-        wait_for_steps(process, folder / f"stage-{stage}" / "metrics.jsonl", 7)
-        process.kill()
-        assert process.wait() == -signal.SIGKILL
-        process.communicate()
-    subprocess.run([*command, "--resume"], check=True, capture_output=True)
+        metrics = folder / f"stage-{stage}" / "metrics.jsonl"
+        with forked(COMMAND_LINE, *command, *more) as process:
+            process.wait_for(lambda: metrics.exists() and len(metrics.read_text().splitlines()) >= 7)  # noqa: B023
+            process.kill()
+            assert process.poll() == -signal.SIGKILL
+    done = run_forked(COMMAND_LINE, *command, "--resume")
+    assert done.returncode == 0, done.stderr
     expected = train(read_recipe(file), RunOptions(folder=tmp_path / "whole"))
     assert same(load_pfn(folder / "model"), expected)
     for stage in ("stage-1", "stage-2"):
@@ -221,7 +220,12 @@ def test_a_training_killed_in_two_stages_resumes_to_the_bit(tmp_path: Path):
         assert broken == whole and len(whole) == 40
 
 
-@pytest.mark.timeout(600)  # two imports of torch, on cores that may be busy
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+@pytest.mark.timeout(600)  # on cores that may be busy
 def test_two_processes_go_on_with_the_stage_that_one_has_left(tmp_path: Path, monkeypatch):
     file, folder = tmp_path / "tiny.toml", tmp_path / "run"
     file.write_text(STAGED_TOML.format(steps=3, micro_batches=2))
@@ -236,18 +240,12 @@ def test_two_processes_go_on_with_the_stage_that_one_has_left(tmp_path: Path, mo
     with monkeypatch.context() as patch, pytest.raises(Death):
         patch.setattr(Trainer, "take_step", dying)
         train(recipe, RunOptions(folder=folder, checkpoint_seconds=0))
-    launcher = [
-        sys.executable,
-        "-m",
-        "torch.distributed.run",
-        "--standalone",
-        "--nproc-per-node",
-        "2",
-        "-m",
-        "priorfit",
-    ]
-    command = [*launcher, "train", str(file), "--folder", str(folder), "--resume"]
-    subprocess.run(command, check=True, capture_output=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    places = [{"RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(2)]  # as torchrun tells its processes
+    together = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "OMP_NUM_THREADS": "1"}
+    with ExitStack() as stack:
+        command = ("train", file, "--folder", folder, "--resume")
+        both = [stack.enter_context(forked(COMMAND_LINE, *command, **place, **together)) for place in places]
+        assert [process.finish(500).returncode for process in both] == [0, 0], [process.said() for process in both]
     found = load_pfn(folder / "model")
     for name, value in expected.state_dict().items():
         torch.testing.assert_close(found.state_dict()[name], value, atol=2e-5, rtol=2e-4)

@@ -3,6 +3,7 @@ from itertools import product
 
 import pytest
 import torch
+from forked import SERVER
 from tiny_recipes import tiny_recipe
 from torch.distributions import Normal
 
@@ -35,12 +36,20 @@ def test_workers_draw_what_the_main_process_would():
             assert torch.equal(ours.query_law.loc, theirs.query_law.loc)
 
 
+@pytest.fixture
+def ready_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers that come from a process with torch in it; the first test has them as users do."""
+    monkeypatch.setattr("priorfit.training.workers.get_context", lambda _: SERVER)
+
+
+@pytest.mark.usefixtures("ready_workers")
 def test_a_run_with_workers_ends_in_the_same_weights():
     runs = [train(tiny_recipe(steps=3), RunOptions(workers=workers)) for workers in (0, 1)]
     for name, value in runs[0].state_dict().items():
         assert torch.equal(value, runs[1].state_dict()[name]), name
 
 
+@pytest.mark.usefixtures("ready_workers")
 def test_an_error_of_the_prior_reaches_the_caller():
     with (
         batch_source(replace(tiny_recipe(), prior=Broken()), 1, 0, range(1)) as source,

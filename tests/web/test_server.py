@@ -1,11 +1,9 @@
 """The server of `priorfit demo`: whom it answers, and what it sends."""
 
 import json
-import os
 import re
 import signal
 import socket
-import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
@@ -14,34 +12,23 @@ from http.client import HTTPConnection, HTTPResponse
 from threading import Thread
 
 import pytest
+from forked import COMMAND_LINE, forked
 
+import priorfit as pf
 from priorfit.cli.main import run
 from priorfit.errors import InputError
 from priorfit.web.answers import PythonAnswers
 from priorfit.web.hosts import Hosts
 from priorfit.web.server import MOST_BYTES, PageServer
 
-# A test that is itself run in the background ignores Ctrl-C, and its children would too.
-RUN = """
-import signal
-signal.signal(signal.SIGINT, signal.default_int_handler)
-from priorfit.cli.main import run
-run()
-"""
-
-
 STARTING = "Starting the demo: loading torch and the models ...\n"
 
 
 @pytest.fixture
-def demo() -> Iterator["subprocess.Popen[str]"]:
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    command = [sys.executable, "-c", RUN, "demo", "--no-browser", "--port", "0"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-    ) as process:
-        yield process
-        process.kill()
+def one_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page with one model, for tests that never get to see it."""
+    models = {"gp-rbf-1d": pf.load("gp-rbf-1d")}
+    monkeypatch.setattr("priorfit.web.demonstration.shown_models", lambda *_: models)
 
 
 def exit_code(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
@@ -51,20 +38,21 @@ def exit_code(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
     return int(stop.value.code or 0)
 
 
-def test_the_page_is_served_and_ctrl_c_stops_it(demo: "subprocess.Popen[str]") -> None:
-    assert demo.stdout is not None and demo.stderr is not None
-    line = demo.stdout.readline()
-    address = re.fullmatch(r"The page is at (http://127\.0\.0\.1:\d+/) \(Ctrl-C stops it\)\n", line)
-    assert address is not None, line + demo.stderr.read()
-    page = urllib.request.urlopen(address[1], timeout=60).read().decode()
+def test_the_page_is_served_and_ctrl_c_stops_it() -> None:
+    words = r"The page is at (http://127\.0\.0\.1:\d+/) \(Ctrl-C stops it\)\n"
+    with forked(COMMAND_LINE, "demo", "--no-browser", "--port", 0) as demo:
+        address = demo.wait_for(lambda: re.fullmatch(words, demo.said()[0]))
+        page = urllib.request.urlopen(address[1], timeout=60).read().decode()
+        demo.send_signal(signal.SIGINT)
+        done = demo.finish()
     assert "<title>priorfit" in page and not re.findall(r"(?:src|href)=", page)
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
     assert policy.startswith("default-src 'none'; ") and "connect-src 'self'" in policy
-    demo.send_signal(signal.SIGINT)
-    assert demo.wait(timeout=60) == 0
-    assert (demo.stdout.read(), demo.stderr.read()) == ("", STARTING)
+    assert done.returncode == 0
+    assert re.fullmatch(words, done.stdout) and done.stderr == STARTING
 
 
+@pytest.mark.usefixtures("one_model")
 def test_a_port_in_use_is_one_line_that_names_the_flag(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -77,6 +65,7 @@ def test_a_port_in_use_is_one_line_that_names_the_flag(
     assert err.startswith(f"error: port {port} of 127.0.0.1 is in use. Choose another one with --port")
 
 
+@pytest.mark.usefixtures("one_model")
 @pytest.mark.parametrize("host", ["203.0.113.7", "no.such.host.invalid"])
 def test_a_host_that_is_not_this_machine_is_one_line(
     host: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

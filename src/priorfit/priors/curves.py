@@ -7,13 +7,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from priorfit.data import Classes, Outcome
+from priorfit.data import Outcome
 from priorfit.errors import InputError
-from priorfit.fields import check_fields
-from priorfit.priors.class_conditional import ClassConditional, check_shots
 from priorfit.priors.curve_drawing import bernstein, curves_drawn
 from priorfit.priors.distortion import Distortion
-from priorfit.priors.inputs import UniformInputs
+from priorfit.priors.drawn_characters import DrawnCharacters
 
 Controls = Float[Tensor, "*_ 4 2"]
 """Control points of cubic curves, in units of the image's side."""
@@ -44,7 +42,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Curves(ClassConditional):
+class Curves(DrawnCharacters):
     """N-way tasks on images of characters: a few cubic curves each, which join or cross, drawn anew for each point.
 
     An input is an image of ``image_size`` x ``image_size`` pixels, row by row, 0 where there is no ink; a target is its
@@ -72,17 +70,13 @@ class Curves(ClassConditional):
     num_features: int = field(init=False, repr=False)
     outcome: Outcome = field(init=False, repr=False)
 
-    inputs = UniformInputs()
-
     def __post_init__(self) -> None:
         """Check the fields."""
-        check_fields(self)
-        object.__setattr__(self, "outcome", Classes(self.num_ways))
-        check_shots(self.num_shots)
-        if self.image_size < 2 or self.num_primitives < 1 or not 1 <= self.num_strokes[0] <= self.num_strokes[1]:
+        self._check_task()
+        if self.num_primitives < 1 or not 1 <= self.num_strokes[0] <= self.num_strokes[1]:
             raise InputError(
-                "Curves needs image_size >= 2, num_primitives >= 1 and 1 <= least <= most of num_strokes; got "
-                f"image_size={self.image_size}, num_primitives={self.num_primitives}, num_strokes={self.num_strokes}."
+                "Curves needs num_primitives >= 1 and 1 <= least <= most of num_strokes; got "
+                f"num_primitives={self.num_primitives}, num_strokes={self.num_strokes}."
             )
         if not (0 <= self.alike <= 1 and 0 <= self.joined <= 1 and self.jitter >= 0):
             raise InputError(
@@ -91,7 +85,6 @@ class Curves(ClassConditional):
             )
         if not 0 < self.pen[0] <= self.pen[1] < 1:
             raise InputError(f"pen must be 0 < least <= largest < 1; got {self.pen}.")
-        object.__setattr__(self, "num_features", self.image_size**2)
 
     def features(self, labels: Int[Tensor, "batch points"]) -> Float[Tensor, "batch points features"]:
         """See `ClassConditional.features`."""

@@ -8,11 +8,9 @@ import torch
 from jaxtyping import Bool, Float, Int, UInt8
 from torch import Tensor
 
-from priorfit.data import Classes, Outcome
+from priorfit.data import Outcome
 from priorfit.errors import InputError
-from priorfit.fields import check_fields
-from priorfit.priors.class_conditional import ClassConditional, check_shots
-from priorfit.priors.inputs import UniformInputs
+from priorfit.priors.drawn_characters import DrawnCharacters
 from priorfit.priors.line_drawing import lines_drawn
 
 DIRECTIONS_TRIED = 3
@@ -28,7 +26,7 @@ class Characters(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Strokes(ClassConditional):
+class Strokes(DrawnCharacters):
     """N-way tasks on images of characters, each a few straight strokes, drawn anew with jitter for each point.
 
     An input is an image of ``image_size`` x ``image_size`` pixels, row by row, 0 where there is no ink; a target is
@@ -58,20 +56,13 @@ class Strokes(ClassConditional):
     num_features: int = field(init=False, repr=False)
     outcome: Outcome = field(init=False, repr=False)
 
-    inputs = UniformInputs()
-
     def __post_init__(self) -> None:
         """Check the fields."""
-        check_fields(self)
-        object.__setattr__(self, "outcome", Classes(self.num_ways))
-        check_shots(self.num_shots)
-        self._check_sizes()
+        self._check_task()
+        self._check_offsets()
         self._check_ranges()
-        object.__setattr__(self, "num_features", self.image_size**2)
 
-    def _check_sizes(self) -> None:
-        if self.image_size < 2:
-            raise InputError(f"image_size must be at least 2; got {self.image_size}.")
+    def _check_offsets(self) -> None:
         for name in ("max_offset", "max_end_offset", "blur"):
             if not (getattr(self, name) >= 0 and isfinite(getattr(self, name))):
                 raise InputError(f"{name} must be finite and at least 0; got {getattr(self, name)}.")

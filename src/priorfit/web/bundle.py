@@ -10,6 +10,7 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from itertools import chain, count, product
 from pathlib import Path
 from string import ascii_letters, ascii_lowercase, ascii_uppercase, digits
@@ -65,8 +66,9 @@ NO_BREAK_AFTER = frozenset("{([,;=+-*/<>&|?:") | {"=>", "&&", "||", "??", "===",
 NO_BREAK_BEFORE = frozenset("})],?:.=*&|<>") | {"=>", "&&", "||", "??", "?.", "===", "!==", "instanceof", ""}
 
 
+@cache
 def bundled(folder: Path, start: str) -> str:
-    """The modules that ``start`` needs, each behind those that it imports, as one script."""
+    """The modules that ``start`` needs, each behind those that it imports, as one script; it is put together once."""
     code = {name: (folder / name).read_text(encoding="utf-8") for name in ordered(folder, start)}
     short = (first + rest for rest in digits + ascii_letters for first in ascii_uppercase)
     aliases = dict(zip(ALIASED, short, strict=False))

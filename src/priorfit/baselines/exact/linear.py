@@ -6,33 +6,28 @@ from math import log, pi
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.distributions import Normal
 
-from priorfit.baselines.asked import asked_context, asked_queries
+from priorfit.baselines.exact.normal import ExactNormal, NormalPosterior
 from priorfit.priors.linear import LinearRegression
-from priorfit.values import Values
 
 
 @dataclass(frozen=True)
-class LinearPosterior:
-    """The posterior of the weights, N(mean, precision^-1), with the Cholesky factor of the precision, in float64."""
+class LinearPosterior(NormalPosterior[LinearRegression]):
+    """The posterior of the weights, N(mean, precision^-1); the factor is that of the precision."""
 
-    prior: LinearRegression
     mean: Float[Tensor, "*batch features 1"]
-    factor: Float[Tensor, "*batch features features"]
 
-    def predict(self, query_x: Values) -> Normal:
-        """The distribution of y at each query, noise included."""
-        query_x = asked_queries(query_x, self.mean.shape[:-2], self.prior)
+    def moments(
+        self, query_x: Float[Tensor, "*batch query features"]
+    ) -> tuple[Float[Tensor, "*batch query"], Float[Tensor, "*batch query"]]:
+        """See `NormalPosterior.moments`."""
         x = query_x.to(torch.float64)
-        mean = (x @ self.mean)[..., 0]  # (*batch, query)
         whitened = torch.linalg.solve_triangular(self.factor, x.mT, upper=False)  # (*batch, features, query)
-        variance = whitened.square().sum(-2) + self.prior.noise  # (*batch, query)
-        return Normal(mean.to(query_x.dtype), variance.sqrt().to(query_x.dtype), validate_args=False)
+        return (x @ self.mean)[..., 0], whitened.square().sum(-2) + self.prior.noise
 
 
 @dataclass(frozen=True)
-class ExactLinear:
+class ExactLinear(ExactNormal[LinearRegression, LinearPosterior]):
     """The exact predictor of a `LinearRegression`.
 
     >>> prior = LinearRegression(num_features=2)
@@ -41,28 +36,24 @@ class ExactLinear:
     torch.Size([3, 1])
     """
 
-    prior: LinearRegression
-
-    def condition(
-        self,
-        context_x: Values,
-        context_y: Values,
-    ) -> LinearPosterior:
-        """See `Predictor.condition`."""
-        context_x, context_y = asked_context(context_x, context_y, self.prior)
-        x, y = context_x.to(torch.float64), context_y.to(torch.float64)[..., None]
+    def given(self, x: Float[Tensor, "*batch context features"], y: Float[Tensor, "*batch context"]) -> LinearPosterior:
+        """See `ExactNormal.given`."""
+        x = x.to(torch.float64)
         identity = torch.eye(x.shape[-1], dtype=x.dtype, device=x.device)
         precision = x.mT @ x / self.prior.noise + identity / self.prior.weight_scale**2
         factor = torch.linalg.cholesky(precision)  # (*batch, features, features)
-        mean = torch.cholesky_solve(x.mT @ y / self.prior.noise, factor)  # (*batch, features, 1)
-        return LinearPosterior(self.prior, mean, factor)
+        mean = torch.cholesky_solve(x.mT @ y[..., None] / self.prior.noise, factor)  # (*batch, features, 1)
+        return LinearPosterior(self.prior, factor, mean)
 
-    def log_evidence(self, context_x: Values, context_y: Values) -> Float[Tensor, "*batch"]:
-        """See `ExactPredictor.log_evidence`; p(y) = p(y | w) p(w) / p(w | y), taken at the posterior's mean w."""
-        context_x, context_y = asked_context(context_x, context_y, self.prior)
-        posterior, x, y = self.condition(context_x, context_y), context_x.double(), context_y.double()
+    def evidence(
+        self,
+        posterior: LinearPosterior,
+        x: Float[Tensor, "*batch context features"],
+        y: Float[Tensor, "*batch context"],
+    ) -> Float[Tensor, "*batch"]:
+        """See `ExactNormal.evidence`; p(y) = p(y | w) p(w) / p(w | y), taken at the posterior's mean w."""
         noise, scale, weights = self.prior.noise, self.prior.weight_scale, posterior.mean[..., 0]  # (*batch, features)
-        errors = y - (x @ posterior.mean)[..., 0]  # (*batch, context)
+        errors = y - (x.double() @ posterior.mean)[..., 0]  # (*batch, context)
         likelihood = -errors.square().sum(-1) / (2 * noise) - y.shape[-1] / 2 * log(2 * pi * noise)
         prior = -weights.square().sum(-1) / (2 * scale**2) - x.shape[-1] * log(scale)
         return likelihood + prior - posterior.factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
