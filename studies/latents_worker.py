@@ -1,8 +1,9 @@
 """Trains sbi's neural posterior estimation on simulations and draws from it; `latents` runs it where sbi is.
 
-One line of JSON in: ``simulations``, an .npz file with ``theta``, ``x`` and ``observed``, an observation a row; ``prior`` as
-plain data; ``draws``, ``seed``, ``threads``, ``epochs`` (null: until it no longer improves, as sbi does by itself), and ``answers``, the .npy file to write the draws to, (observations, draws, parameters). One line out: the processor seconds
-of training and of drawing for one observation, and the epochs.
+One line of JSON in: ``simulations``, an .npz file with ``theta``, ``x`` and ``observed``, an observation a row;
+``prior`` as plain data; ``draws``, ``seed``, ``threads``; ``epochs`` (null: until it no longer improves, as sbi does by
+itself); and ``answers``, the .npy file to write the draws to, (observations, draws, parameters). One line out: the
+processor seconds of training and of drawing for one observation, and the epochs.
 """
 
 import json
