@@ -1,5 +1,7 @@
 """A law of counts for networks that read real numbers: roots of counts that are spread over a unit."""
 
+from collections.abc import Sequence
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -13,7 +15,7 @@ class RootCounts(Distribution):
     root has a density: a count k has the probability of the roots from sqrt(k) to sqrt(k + 1).
     """
 
-    arg_constraints = {"probs": constraints.unit_interval}
+    arg_constraints = {}  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]: torch has a property
     has_rsample = False
 
     def __init__(self, total: int, probs: Float[Tensor, "..."]) -> None:
@@ -26,12 +28,12 @@ class RootCounts(Distribution):
         """Roots of numbers below the largest count plus 1."""
         return constraints.interval(0.0, (self.total + 1) ** 0.5)
 
-    def sample(self, sample_shape: torch.Size = torch.Size()) -> Tensor:  # noqa: B008  torch's own form
+    def sample(self, sample_shape: torch.Size | Sequence[int] = ()) -> Float[Tensor, "..."]:
         """See `Distribution.sample`."""
-        counts = self._counts.sample(sample_shape)
+        counts = self._counts.sample(torch.Size(sample_shape))
         return (counts + torch.rand_like(counts)).sqrt()
 
-    def log_prob(self, value: Tensor) -> Tensor:
+    def log_prob(self, value: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
         """See `Distribution.log_prob`."""
         value = value.to(self.probs)
         count = value.square().floor().clamp(0, self.total)

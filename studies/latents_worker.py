@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from sbi.inference import NPE
-from sbi.utils import BoxUniform
+from sbi.inference import NPE  # pyright: ignore[reportMissingImports]
+from sbi.utils import BoxUniform  # pyright: ignore[reportMissingImports]
 from torch.distributions import Distribution, Independent, LogNormal, MultivariateNormal
 
 
