@@ -36,6 +36,8 @@ LEFT_OUT, JUDGED = 0.1, 512
 """Share of the simulations that are left out to choose the best weights, as sbi does, and most of them that judge."""
 TIMED, TRIED = 24, 2_000
 """Steps and simulations that are timed to plan a budget in seconds."""
+PLANNED = 0.95
+"""Share of the seconds that is planned; the rest goes into readings of the simulations that are left out."""
 PATIENCE = 21
 """More than there are readings: a run takes all its steps, and the best reading's weights are its result."""
 
@@ -95,9 +97,10 @@ def trained(task: Task, budget: Budgeted, seed: int) -> tuple[PFN, dict[str, Any
     """A network within a budget, and what it used."""
     clock = Clock()
     count, steps = planned(task, budget, seed)
+    planning = clock.seconds
     with seeded(seed, 20):
         simulations = simulated(task, count)
-    simulating = clock.seconds
+    simulating = clock.seconds - planning
     left_out = max(1, round(LEFT_OUT * count))
     judged = EarlyStop(simulations.part(slice(0, left_out)), PATIENCE, min(left_out, JUDGED))
     model = train(recipe_of(task, simulations.part(slice(left_out, None)), steps, seed), stop=judged)
@@ -112,10 +115,10 @@ def planned(task: Task, budget: Budgeted, seed: int) -> tuple[int, int]:
     if budget.steps is not None:
         return budget.simulations or budget.steps * BATCH * MICRO_BATCHES, budget.steps
     assert budget.seconds is not None
+    whole = Clock()
     with seeded(seed, 21):
-        clock = Clock()
         some = simulated(task, TRIED)
-        each = clock.seconds / TRIED
+    each = whole.seconds / TRIED
     recipe = recipe_of(task, some, 4 * TIMED, seed)
     trial = Trainer(start_network(recipe, None), recipe, 4 * TIMED)
     for _ in range(TIMED // 4):
@@ -125,10 +128,11 @@ def planned(task: Task, budget: Budgeted, seed: int) -> tuple[int, int]:
         trial.take_step()
     step = clock.seconds / TIMED
     per_step = BATCH * MICRO_BATCHES
+    seconds = PLANNED * budget.seconds - whole.seconds
     if budget.simulations is None:
-        steps = max(1, int(budget.seconds / (step + each * per_step)))
+        steps = max(1, int(seconds / (step + each * per_step)))
         return steps * per_step, steps
-    return budget.simulations, max(1, int((budget.seconds - each * budget.simulations) / step))
+    return budget.simulations, max(1, int((seconds - each * budget.simulations) / step))
 
 
 def conditioned(model: PFN, task: Task, observed: Float[Tensor, "observations components"]) -> list[PFNPosterior]:
