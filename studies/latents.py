@@ -12,10 +12,10 @@ simulating included; then the same seconds with as many simulations as it can us
 environment with sbi 0.27: ``python -m venv FOLDER``, ``pip install -c constraints.txt torch sbi==0.27.0``. Without it
 NPE is left out, and the network gets ``--seconds``.
 
-C2ST is the accuracy of a classifier between draws and reference: 0.5 is the best, 1 the worst. It takes four processor
-seconds an observation with two parameters and minutes with ten. Cost: an estimate of 20 hours on one core, half of it
-C2ST; ``--tasks``, ``--simulations`` and ``--observations`` choose, ``--kept`` tells the rows so far, and a run that was
-stopped goes on.
+C2ST is the accuracy of a classifier between draws and reference: 0.5 is the best, 1 the worst. It takes some ten
+processor seconds an observation with two parameters and more than three minutes with ten. Cost: an estimate of 25 hours
+on one core, most of it C2ST; ``--tasks``, ``--methods``, ``--simulations`` and ``--observations`` choose, ``--kept``
+tells the rows so far, and a run that was stopped goes on.
 """
 
 import argparse
