@@ -45,7 +45,7 @@ test-slow: setup
 docs: setup
 	MPLBACKEND=Agg $(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
-STUDIES := gp_density gp_gallery neural_process head_ablation gp_nll_vs_n gp_hyper_priors gp_hyper_priors_5d bnn_time_vs_nll bayesian_optimisation tabular kinds
+STUDIES := gp_density gp_gallery neural_process head_ablation gp_nll_vs_n gp_hyper_priors gp_hyper_priors_5d bnn_time_vs_nll bayesian_optimisation tabular kinds latents
 studies: setup
 	set -e; for study in $(STUDIES); do MPLBACKEND=Agg $(BIN)/python studies/$$study.py; done
 

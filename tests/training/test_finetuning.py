@@ -161,6 +161,12 @@ def test_a_judge_is_over_after_so_many_readings_without_a_better_one():
     assert judge.best == {"w": torch.tensor(3.0)}
 
 
+def test_a_judge_asks_about_as_many_datasets_as_it_is_told():
+    recipe = pf.Recipe(pf.GaussianProcess(), 5, pf.Budget(steps=1))
+    judge = Judge(EarlyStop(pf.GaussianProcess(), datasets=40), recipe)
+    assert [len(task.context_x) for task in judge._tasks] == [40] * 4
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

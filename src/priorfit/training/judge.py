@@ -25,11 +25,13 @@ NUM_DATASETS = 16
 class EarlyStop:
     """Judge a training on ``tasks`` that it does not see, and end it after ``patience`` readings without a better one.
 
-    The best weights at any reading, those of the start included, are the result.
+    The best weights at any reading, those of the start included, are the result. ``datasets`` of each of four context
+    sizes judge, the same ones at each reading.
     """
 
     tasks: Prior
     patience: int = 5
+    datasets: int = NUM_DATASETS
 
 
 class Judge:
@@ -42,7 +44,7 @@ class Judge:
         low, high = recipe.data.context_sizes.range(recipe.num_points)
         sizes = sorted({round(low + (high - low) * part / (NUM_SIZES - 1)) for part in range(NUM_SIZES)})
         with seeded(recipe.seed, JUDGE_STREAM):
-            self._tasks = [judged_batch(settings.tasks, size, recipe) for size in sizes]
+            self._tasks = [judged_batch(settings, size, recipe) for size in sizes]
 
     @torch.no_grad()
     def measure(self, network: Model) -> float:
@@ -78,7 +80,7 @@ class Judge:
         return {"before": self.readings[0][1], "best": loss, "best_step": step, "readings": len(self.readings)}
 
 
-def judged_batch(tasks: Prior, num_context: int, recipe: Recipe) -> Batch:
+def judged_batch(settings: EarlyStop, num_context: int, recipe: Recipe) -> Batch:
     """The datasets of one context size."""
     num_queries = recipe.data.num_queries or max(1, recipe.num_points - num_context)
-    return tasks.sample_split(NUM_DATASETS, num_context, num_queries)
+    return settings.tasks.sample_split(settings.datasets, num_context, num_queries)
