@@ -147,8 +147,9 @@ def grid(axes: list[Float[Tensor, " cells"]]) -> Float[Tensor, "cells latents"]:
 
 
 def edges_at(law: Distribution, values: Float[Tensor, " edges"]) -> Float[Tensor, " coordinates"]:
-    """Coordinates of the values at which a likelihood jumps, and both ends."""
-    inside = ndtri(cast(Tensor, law.cdf(values.double())).double())
+    """Coordinates of the values at which a likelihood jumps, and both ends; the prior may not reach all of them."""
+    reached = values.double()[law.support.check(values.double())]  # pyright: ignore[reportOptionalMemberAccess]
+    inside = ndtri(cast(Tensor, law.cdf(reached)).double())
     ends = torch.tensor([-WIDEST, WIDEST], dtype=torch.float64)
     return torch.cat([ends, inside[inside.abs() < WIDEST]]).unique()
 

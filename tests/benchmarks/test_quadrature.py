@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.distributions import MultivariateNormal, Normal, Uniform
 
-from benchmarks.common.quadrature import quadrature
+from benchmarks.common.quadrature import edges_at, quadrature
 from benchmarks.pilots.own_priors import waves
 from benchmarks.pilots.own_priors_latents import margin_divergence
 from priorfit.priors.function import prior
@@ -64,3 +64,8 @@ def test_a_narrow_peak_is_found():
     found = quadrature(waves, tasks.context_x[0], tasks.context_y[0])
     level = (tasks.latents["frequency"][0] - 2) / 8
     assert 0.001 < float(found.cdf(0, level.double())) < 0.999 and found.change < 5e-3
+
+
+def test_jumps_that_the_prior_does_not_reach_are_left_out():
+    places = edges_at(Uniform(0.1, 0.9), torch.tensor([0.05, 0.5, 0.95]))
+    torch.testing.assert_close(places, torch.tensor([places[0], 0.0, -places[0]]).double(), atol=1e-6, rtol=0)
