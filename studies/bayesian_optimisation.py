@@ -8,7 +8,7 @@ fifth of its seconds a step or less. The paper: none; section 5.3 of later work 
 
 Six functions and two real tables (``--data`` or ``PRIORFIT_DATA``; left out where there is none), 20 seeds, ten first
 points of a Sobol sequence that all methods share. Simple regret is the largest value of the objective less the best
-value found. Cost: an estimate of ten hours on one core, nearly all of it `SingleTaskGP`; ``--seeds``, ``--only`` and
+value found. Cost: an estimate of three hours on one core, nearly all of it `SingleTaskGP`; ``--seeds``, ``--only`` and
 ``--methods`` choose, ``--kept`` tells the rows so far, and a run that was stopped goes on.
 """
 

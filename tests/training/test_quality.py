@@ -69,7 +69,7 @@ def fake(monkeypatch: pytest.MonkeyPatch):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", GapWarning)
             QUALITY.trained_until(
-                Recipe(GP, 5, Budget(minutes=2.0), network=TINY), None, aim, pf.RunOptions(), recorder
+                Recipe(GP, 5, Budget(minutes=2.0), network=TINY), pf.RunOptions(), recorder, None, aim
             )
         return lengths, recorder, [str(each.message) for each in caught]
 

@@ -63,11 +63,10 @@ def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to
     (0, 9)
     """
     check_takes(prior)
+    check_network(network)
     aim = None if gap is None else aim_of(gap, minutes, steps, folder)
     if minutes is None and steps is None:
         minutes = FIRST_MINUTES
-    if network != "auto" and not isinstance(network, NetworkSettings):
-        raise InputError(f'network must be "auto" or a NetworkSettings; got {network!r}.')
     recipe = Recipe(
         prior=prior,
         num_points=num_points,
@@ -80,10 +79,8 @@ def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to
     display = screen() if progress else Silent()
     begun = None if options.folder is None or not resume else RunFolder(options.folder)
     recipe, start = as_begun(recipe, begun) if begun and begun.holds_run() else prepared(recipe, network, display)
-    if aim is None:
-        model = train(recipe, options, display, start)
-    else:
-        model = trained_until(recipe, start, aim, options, display)
+    told = (recipe, options, display, start)
+    model = train(*told) if aim is None else trained_until(*told, aim)
     assert isinstance(model, PFN)
     model.prior, model.more = prior, fit_more
     return model
@@ -122,6 +119,12 @@ def check_takes(prior: object) -> None:
             f"fit builds networks for a fixed number of columns, and batches of {prior} differ in it. Use "
             "train(Recipe(prior, ..., network=TableSettings()))."
         )
+
+
+def check_network(network: object) -> None:
+    """Refuse what is neither settings nor the word for a choice."""
+    if network != "auto" and not isinstance(network, NetworkSettings):
+        raise InputError(f'network must be "auto" or a NetworkSettings; got {network!r}.')
 
 
 def prepared(

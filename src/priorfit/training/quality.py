@@ -52,7 +52,7 @@ def judge_for(recipe: Recipe) -> GapMeter:
     return meter
 
 
-def trained_until(recipe: Recipe, start: Model | None, aim: Aim, options: RunOptions, display: Display) -> Model:
+def trained_until(recipe: Recipe, options: RunOptions, display: Display, start: Model | None, aim: Aim) -> Model:
     """Rounds from a start until the gap is reached, the minutes are over, or a round hardly helped."""
     assert recipe.budget.minutes is not None  # those of the first round, of which a race may have taken some
     length, raced = recipe.budget.minutes, min(aim.minutes, FIRST_MINUTES) - recipe.budget.minutes

@@ -34,8 +34,8 @@ def exact(prior: Prior) -> ExactPredictor:
 
     For a prior whose latents and law are named it is importance sampling, with its error: see `ProgramOracle`.
 
-    >>> exact(GaussianProcess(lengthscale=0.3)).condition  # doctest: +ELLIPSIS
-    <bound method ExactGP.condition of ...>
+    >>> type(exact(GaussianProcess(lengthscale=0.3))).__name__
+    'ExactGP'
     >>> exact(HyperGaussianProcess())
     Traceback (most recent call last):
     priorfit.errors.InputError: no exact posterior is known for HyperGaussianProcess. ...
