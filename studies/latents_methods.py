@@ -50,7 +50,7 @@ class Answers:
 
     draws: Draws
     found: dict[str, Any]
-    """Of all observations, or a list with a number for each."""
+    """Numbers that hold for all observations, or lists with a number for each of them."""
 
     def save(self, file: Path) -> None:
         """Write an .npz file."""
@@ -73,7 +73,7 @@ class Budgeted:
     simulations: int | None
     """None: as many as it can use in its time."""
     seconds: float | None = None
-    """Of simulating and training together; None: until it no longer improves."""
+    """The time of simulating and training together; with None it trains until it no longer improves."""
     steps: int | None = None
     """Steps of a network in place of seconds."""
 

@@ -23,7 +23,7 @@ Values = Float[Tensor, "batch components"]
 
 MOONS_RADIUS, MOONS_SPREAD, MOONS_SHIFT = 0.1, 0.01, 0.25
 GAUSSIAN_VARIANCE = 0.1
-"""Of each parameter, and of the noise of each component."""
+"""The variance of each parameter, and of the noise of each component."""
 POPULATION, SAMPLED, EVERY_DAYS = 1e6, 1000, 17
 """People, of whom so many are tested every 17 days."""
 EVERY_TIME, NOISE = 2.1, 0.1

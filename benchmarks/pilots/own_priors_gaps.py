@@ -29,34 +29,24 @@ import priorfit as pf
 from benchmarks.common.kept_rows import KeptRows
 from benchmarks.common.report import RESULTS
 from benchmarks.pilots.own_priors import NINE
+from benchmarks.pilots.own_priors_models import MODELS, NUM_POINTS, SEED, own_prior
 from priorfit.baselines import ProgramOracle
 from priorfit.data import Classes
 from priorfit.errors import UncertainTruthWarning
 from priorfit.metrics import Estimate
 from priorfit.network import NetworkSettings
-from priorfit.priors import ProgramPrior
 
 ROWS = RESULTS / "own_priors_gaps.jsonl"
-TRUTHS = Path(__file__).parents[2] / "build" / "own_priors"
 SIZES, QUERIES, NODES = (3, 10, 30), 8, 64
-NUM_POINTS = 50
-SEED = 0
 AT_ONCE = 32
-"""Datasets whose truth is computed before the next look at the clock; each part is kept."""
+"""Datasets that are drawn, and whose truth is computed, together."""
 
 WAYS: dict[str, NetworkSettings | Literal["auto"]] = {"fit": "auto", "plain transformer": NetworkSettings()}
 
 
-def program(name: str) -> ProgramPrior:
-    """One of the nine."""
-    prior = NINE[name]
-    assert isinstance(prior, ProgramPrior)
-    return prior
-
-
 def truth(name: str, size: int, datasets: int) -> dict[str, Tensor]:
     """Datasets, draws of y at their queries, and the log density of the truth there (probabilities, for classes)."""
-    file = TRUTHS / f"truth-{name}-{size}-{datasets}.safetensors"
+    file = MODELS / f"truth-{name}-{size}-{datasets}.safetensors"
     if not file.exists():
         parts = [computed_truth(name, size, part) for part in range(datasets // AT_ONCE)]
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -67,7 +57,7 @@ def truth(name: str, size: int, datasets: int) -> dict[str, Tensor]:
 @torch.no_grad()
 def computed_truth(name: str, size: int, part: int) -> dict[str, Tensor]:
     """The truth of some datasets."""
-    prior = program(name)
+    prior = own_prior(name)
     with pf.seeded(SEED, 4_100_000, size, part):
         tasks = prior.sample(AT_ONCE, size + QUERIES).split(size)
     posterior = ProgramOracle(prior).condition(tasks.context_x, tasks.context_y)
@@ -97,7 +87,7 @@ def gaps(model: pf.PFN, found: dict[str, Tensor]) -> tuple[Float[Tensor, " datas
 def measured(name: str, way: str, minutes: float, datasets: int) -> dict[str, Any]:
     """What a training of some minutes comes to."""
     truths = {size: truth(name, size, datasets) for size in SIZES}  # before the clock of the training
-    start, prior = time.perf_counter(), program(name)
+    start, prior = time.perf_counter(), own_prior(name)
     model = pf.fit(prior, num_points=NUM_POINTS, minutes=minutes, seed=SEED, network=WAYS[way], progress=False)
     solver = model.settings.solver
     row: dict[str, Any] = {

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # the clone, so that `benchm
 import torch
 
 import priorfit as pf
-from benchmarks.pilots.own_priors import OWN
+from benchmarks.pilots.own_priors import NINE
 from priorfit.network import PFN
 from priorfit.priors import ProgramPrior
 
@@ -28,8 +28,8 @@ SEED = 0
 
 
 def own_prior(name: str) -> ProgramPrior:
-    """One of the six own priors."""
-    prior = OWN[name]
+    """One of the nine own priors."""
+    prior = NINE[name]
     assert isinstance(prior, ProgramPrior)
     return prior
 

@@ -17,6 +17,7 @@ from botorch.generation import MaxPosteriorSampling
 from botorch.optim import optimize_acqf
 from botorch.sampling import IIDNormalSampler, SobolQMCNormalSampler
 from botorch.sampling.get_sampler import get_sampler
+from integrations.hill import BOUNDS
 from network.tiny_networks import shaken
 
 import priorfit as pf
@@ -25,24 +26,6 @@ from priorfit.errors import ShapeError
 from priorfit.integrations.botorch import PFNModel
 from priorfit.network import KernelSolver, NetworkSettings, Problem, Units
 from priorfit.seeding import seeded
-
-BOUNDS = torch.tensor([[-2.0], [3.0]]).double()
-
-
-def objective(x: torch.Tensor) -> torch.Tensor:
-    """A maximum of 7 at 1."""
-    return 7 - 0.5 * (x - 1).square().sum(-1, keepdim=True)
-
-
-@pytest.fixture(scope="module")
-def data() -> tuple[torch.Tensor, torch.Tensor]:
-    x = torch.tensor([-1.8, -0.9, 0.1, 2.2, 2.9]).double()[:, None]
-    return x, objective(x)
-
-
-@pytest.fixture(scope="module")
-def model(data) -> PFNModel:
-    return PFNModel("gp-rbf-1d", *data, bounds=BOUNDS)
 
 
 def plain_network() -> PFNModel:

@@ -4,29 +4,13 @@ import math
 
 import pytest
 import torch
+from integrations.hill import BOUNDS, objective
 from network.tiny_networks import shaken
 
 from priorfit.data import Classes, Real
 from priorfit.errors import InputError, ShapeError
 from priorfit.integrations.botorch import PFNModel
 from priorfit.network import LinearSolver, NetworkSettings, Problem
-
-BOUNDS = torch.tensor([[-2.0], [3.0]]).double()
-
-
-def objective(x: torch.Tensor) -> torch.Tensor:
-    return 7 - 0.5 * (x - 1).square()
-
-
-@pytest.fixture(scope="module")
-def data() -> tuple[torch.Tensor, torch.Tensor]:
-    x = torch.tensor([-1.8, -0.9, 0.1, 2.2, 2.9]).double()[:, None]
-    return x, objective(x)
-
-
-@pytest.fixture(scope="module")
-def model(data) -> PFNModel:
-    return PFNModel("gp-rbf-1d", *data, bounds=BOUNDS)
 
 
 def test_bad_input_gets_a_sentence_each(data, model):

@@ -7,8 +7,9 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.quasirandom import SobolEngine
 
-from priorfit.errors import InputError, ShapeError
+from priorfit.errors import ShapeError
 from priorfit.extras import needs_extra
+from priorfit.integrations.botorch_units import check_order
 
 with needs_extra("botorch"), warnings.catch_warnings():
     warnings.filterwarnings("ignore", "`torch.jit.script` is deprecated", DeprecationWarning)  # of linear_operator
@@ -41,9 +42,8 @@ def best_point(
     """
     if bounds.ndim != 2 or len(bounds) != 2:
         raise ShapeError(f"bounds must have shape (2, columns); got {tuple(bounds.shape)}.")
+    check_order(bounds)
     lower, upper = bounds
-    if not bool((upper > lower).all() and bounds.isfinite().all()):
-        raise InputError(f"bounds must be finite, the upper ones above the lower ones; got {bounds.tolist()}.")
     columns, generator = len(lower), torch.Generator().manual_seed(seed)
     share = SobolEngine(columns, scramble=True, seed=seed).draw(FIRST, dtype=bounds.dtype).to(bounds.device)
     value = acquisition((lower + (upper - lower) * share)[:, None])

@@ -58,9 +58,14 @@ def scaling_of(
         bounds = x.new_tensor([[low] * columns, [high] * columns])
     if tuple(bounds.shape) != (2, columns):
         raise ShapeError(f"bounds must have shape (2, columns) = (2, {columns}); got {tuple(bounds.shape)}.")
+    check_order(bounds)
+    return Scaling(bounds.to(x), low, high, outcome_units or standard_units(y))
+
+
+def check_order(bounds: Box) -> None:
+    """Refuse a box whose upper bounds do not lie above its lower ones."""
     if not bool((bounds[1] > bounds[0]).all() and bounds.isfinite().all()):
         raise InputError(f"bounds must be finite, the upper ones above the lower ones; got {bounds.tolist()}.")
-    return Scaling(bounds.to(x), low, high, outcome_units or standard_units(y))
 
 
 def standard_units(y: Outcomes) -> Units:
