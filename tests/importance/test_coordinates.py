@@ -15,7 +15,7 @@ from torch.distributions import (
     Uniform,
 )
 
-from priorfit.importance.coordinates import drawn_coordinates, values_at
+from priorfit.importance.coordinates import coordinates_of, drawn_coordinates, values_at
 from priorfit.seeding import seeded
 
 CONTINUOUS = [
@@ -50,6 +50,23 @@ def test_coordinates_of_draws_lead_back_to_draws_of_the_law(law):
     spread = direct.double().quantile(0.9) - direct.double().quantile(0.1)
     difference = value.double().quantile(levels) - direct.double().quantile(levels)
     assert float(difference.abs().max() / spread) < 0.04
+
+
+@pytest.mark.parametrize("law", CONTINUOUS, ids=lambda law: type(law).__name__)
+def test_a_latent_leads_back_to_its_coordinates(law):
+    u = torch.linspace(-3.0, 3.0, 100_000, dtype=torch.float64)[:, None]
+    law = law.expand((100_000, 1))
+    torch.testing.assert_close(coordinates_of(law, values_at(law, u)[0]), u, atol=1e-3, rtol=1e-3)
+
+
+@pytest.mark.parametrize("law", [Bernoulli(0.3), Categorical(torch.tensor([1.0, 2.0, 1.0]))])
+def test_a_class_has_coordinates_that_lead_back_to_it_and_are_normal(law):
+    with seeded(1):
+        value = law.sample((100_000, 1))
+        u = coordinates_of(law.expand((100_000, 1)), value)
+    assert bool((values_at(law.expand((100_000, 1)), u)[0] == value).all())
+    levels = torch.tensor([0.1, 0.5, 0.9], dtype=torch.float64)
+    torch.testing.assert_close(u.quantile(levels), torch.special.ndtri(levels), atol=0.02, rtol=0)
 
 
 @pytest.mark.parametrize(

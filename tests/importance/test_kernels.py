@@ -61,3 +61,18 @@ def test_half_of_the_kernels_are_as_narrow_as_the_part_they_are_in():
     assert (scale[::2][in_narrow[::2]] < 0.05).all()
     assert (scale[::2][~in_narrow[::2]] > 0.1).all()
     assert (scale[1::2] > 0.5).all()
+
+
+def test_few_kernels_are_as_wide_as_few_draws_ask_for():
+    """With many draws behind them too, since what the kernels must cover is the distance between their centres."""
+    with seeded(3):
+        u = torch.randn(20, 20_000, 1).double()
+        weights = torch.full((20, 20_000), 1 / 20_000).double()
+        few, many = (kernels_around(u, weights, count).factors[:, 1::2].flatten() for count in (32, 512))
+        kernels = kernels_around(u, weights, 32)
+    silverman = [(4 / (3 * count)) ** 0.2 for count in (32, 512)]
+    torch.testing.assert_close(few, torch.full_like(few, silverman[0]), rtol=0.03, atol=0)
+    torch.testing.assert_close(many, torch.full_like(many, silverman[1]), rtol=0.03, atol=0)
+    grid = torch.linspace(-2, 2, 401).double().expand(20, -1)[..., None]
+    ratio = torch.distributions.Normal(0.0, 1.0).log_prob(grid[..., 0]) - kernels.log_density(grid)
+    assert float(ratio.max()) < 1.5  # no gap between centres

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from priorfit.importance.pareto import pareto_fit, smoothed
+from priorfit.importance.pareto import largest_shape, pareto_fit, smoothed
 from priorfit.seeding import seeded
 
 
@@ -28,3 +28,30 @@ def test_equal_weights_stay_equal():
     weights, shape = smoothed(torch.zeros(1, 500, dtype=torch.float64))
     torch.testing.assert_close(weights.exp(), torch.full((1, 500), 1 / 500, dtype=torch.float64))
     assert float(shape) < 0.7
+
+
+def test_weights_that_differ_little_are_believed_and_kept_whatever_the_shape_of_their_excess():
+    """Two hundred sets of weights between 1 and 5, most of them close to 1: the fit alone would doubt most of them."""
+    with seeded(2):
+        excess = torch.randn(200, 4000, dtype=torch.float64).mul(3).exp()
+        log_weights = (4 * torch.rand(200, 1) * excess / excess.amax(-1, keepdim=True)).log1p()
+    weights, shape = smoothed(log_weights)
+    ordered = log_weights.exp().sort().values
+    fitted = torch.stack([pareto_fit(row[-190:] - row[-191])[0] for row in ordered])
+    assert float((fitted > 0.7).double().mean()) > 0.9 and float(shape.max()) < 0.5
+    torch.testing.assert_close(weights, log_weights.log_softmax(-1))
+
+
+def test_a_light_tail_is_not_smoothed():
+    with seeded(3):
+        light, heavy = 0.3 * torch.randn(1, 4000).double(), -0.6 * torch.rand(1, 4000).double().log()
+    assert torch.equal(smoothed(light)[0], (light - light.max()).log_softmax(-1))
+    assert not torch.equal(smoothed(heavy)[0], (heavy - heavy.max()).log_softmax(-1))
+
+
+@pytest.mark.parametrize(("shape", "tail"), [(0.5, 48), (0.8, 190), (1.5, 848)])
+def test_the_largest_weight_bounds_the_shape_in_19_of_20_pareto_tails(shape, tail):
+    with seeded(4):
+        log_largest = (-shape * torch.rand(20_000, tail, dtype=torch.float64).log()).amax(-1)
+    bounds = torch.stack([largest_shape((-each).exp(), tail) for each in log_largest])
+    assert float((bounds > shape).double().mean()) == pytest.approx(0.95, abs=0.01)

@@ -1,9 +1,9 @@
 """Adaptive importance sampling: kernels around weighted draws, tempered while few draws carry the weight.
 
-The first draws are those of the prior, weighted by the likelihood. Each round then draws from Gaussian kernels around
-resampled draws (see `kernels`), and a fixed share from the prior, so that no weight exceeds a constant times the
-likelihood. Where the effective sample size
-is below `LEAST`, weights are raised to the largest power of at most 1 that reaches it, for the next proposal alone.
+The first draws are those of the prior, weighted by the likelihood, or of a network. Each round then draws from
+Student's t kernels around resampled draws (see `kernels`), and a fixed share from the prior, so that no weight
+exceeds a constant times the likelihood. Where the effective sample size is below `LEAST`, weights are raised to the
+largest power of at most 1 that reaches it, for the next proposal alone.
 """
 
 from dataclasses import dataclass
@@ -21,10 +21,6 @@ LEAST = 50
 PRIOR_SHARE = 1 / 8
 """Share of the draws of each round that come from the prior."""
 
-MOST_ROUNDS = 16
-SETTLED_ROUNDS = 2
-"""Rounds without tempering before the last one."""
-
 
 @dataclass(frozen=True)
 class Effort:
@@ -34,11 +30,15 @@ class Effort:
     each: int = 2_048
     last: int = 4_096
     kernels: int = 128
+    settled: int = 2
+    """Rounds without tempering before the last one."""
+    rounds: int = 16
+    """Most rounds before the last one."""
 
     def times(self, factor: int) -> "Effort":
         """More draws, and more kernels for them."""
         more = int(factor**0.5) * self.kernels
-        return Effort(factor * self.first, factor * self.each, factor * self.last, more)
+        return Effort(factor * self.first, factor * self.each, factor * self.last, more, self.settled, self.rounds)
 
 
 @dataclass(frozen=True)
@@ -60,17 +60,21 @@ def effective_sizes(log_weights: Float[Tensor, "datasets draws"]) -> Float[Tenso
     return size.nan_to_num(nan=0.0)
 
 
-def adapted(target: Target, effort: Effort) -> Weighted:
-    """The draws of the last round and their weights."""
+def first_draws(target: Target, effort: Effort) -> Weighted:
+    """Draws of the prior, weighted by the likelihood."""
     u = target.prior_draws(effort.first)
-    weighted = Weighted(u, target.evaluated(u)[1])
+    return Weighted(u, target.evaluated(u)[1])
+
+
+def adapted(target: Target, effort: Effort, weighted: Weighted) -> Weighted:
+    """The draws of the last round and their weights, from weighted draws to begin with."""
     if not target.dimension:
         return weighted
     settled = 0
-    for _ in range(MOST_ROUNDS):
+    for _ in range(effort.rounds):
         powers = tempering(weighted.log_weights)
         settled = settled + 1 if bool((powers == 1).all()) else 0
-        is_last = settled > SETTLED_ROUNDS
+        is_last = settled > effort.settled
         weighted = next_round(target, weighted, powers, effort.last if is_last else effort.each, effort.kernels)
         if is_last:
             return weighted

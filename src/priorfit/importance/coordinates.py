@@ -41,6 +41,32 @@ def values_at(
     return value, law.log_prob(value).double() + onto.log_abs_det_jacobian(u, value)
 
 
+def coordinates_of(law: Distribution, value: Num[Tensor, "batch size"]) -> Float[Tensor, "batch size"]:
+    """Coordinates at which `values_at` gives a latent; of a class one of them at random."""
+    value = value.double()
+    if isinstance(law, Normal):
+        return (value - law.loc) / law.scale
+    if isinstance(law, LogNormal):
+        return (value.log() - law.loc) / law.scale
+    if isinstance(law, Categorical | Bernoulli):
+        low, share = steps_of(law, value)
+        return standard_normals(low + torch.rand_like(low) * share)
+    if has_quantiles(law):
+        return standard_normals(law.cdf(value))
+    return biject_to(support_of(law)).inv(value)
+
+
+def steps_of(law: Categorical | Bernoulli, value: Float[Tensor, "batch size"]) -> tuple[Tensor, Tensor]:
+    """Where the levels of a class begin, and how many there are."""
+    if isinstance(law, Bernoulli):
+        no = (1 - law.probs).double()
+        return torch.where(value > 0, no, 0.0), torch.where(value > 0, 1 - no, no)
+    probs = law.probs.double().expand(*value.shape, -1)
+    index = value.long()[..., None]
+    share = probs.gather(-1, index)[..., 0]
+    return probs.cumsum(-1).gather(-1, index)[..., 0] - share, share
+
+
 def drawn_coordinates(law: Distribution, standard: Float[Tensor, "batch size"]) -> Float[Tensor, "batch size"]:
     """Coordinates of draws of the law: the standard Normal numbers themselves, where the law has quantiles."""
     if isinstance(law, Categorical | Bernoulli) or has_quantiles(law):

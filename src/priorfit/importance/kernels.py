@@ -26,7 +26,7 @@ NEIGHBOURS = 48
 LEAST_WIDTH = 1e-3
 """Smallest standard deviation of a narrow kernel, in units of the wide one: resampled draws may all be equal."""
 
-NUMBERS_AT_ONCE = 2**21
+NUMBERS_AT_ONCE = 2**18
 """Distances of draws to kernels that are held at once: more leave the cache."""
 
 FREEDOM = 5.0
@@ -74,7 +74,7 @@ def kernels_around(u: Draws, weights: Float[Tensor, "datasets draws"], count: in
     rows = torch.arange(len(weights))[:, None]
     pool = u[rows, systematic(weights, POOL * count)]  # (datasets, pool, coordinates)
     centres = pool[:, ::POOL]
-    wide = bandwidth(u, weights)  # (datasets, coordinates, coordinates)
+    wide = bandwidth(u, weights, count)  # (datasets, coordinates, coordinates)
     white = torch.linalg.solve_triangular(wide, pool.mT, upper=False).mT
     narrow = wide[:, None] @ neighbourhoods(white, white[:, :: 2 * POOL])
     factors = wide[:, None].repeat(1, count, 1, 1)
@@ -94,13 +94,19 @@ def neighbourhoods(pool: Draws, centres: Float[Tensor, "datasets kernels coordin
     return torch.linalg.cholesky((1 - share) * covariance + share * diagonal + floor)
 
 
-def bandwidth(u: Draws, weights: Float[Tensor, "datasets draws"]) -> Float[Tensor, "datasets coordinates coordinates"]:
-    """The Cholesky factor of a wide kernel's covariance: that of all weighted draws, by Silverman's rule."""
+def bandwidth(
+    u: Draws, weights: Float[Tensor, "datasets draws"], count: int
+) -> Float[Tensor, "datasets coordinates coordinates"]:
+    """The Cholesky factor of a wide kernel's covariance: that of all weighted draws, by Silverman's rule.
+
+    The rule's sample size is the number of kernels, whatever the number of draws: a few kernels as narrow as the rule
+    says for many leave gaps between them. It is the effective sample size where that is smaller.
+    """
     dimension = u.shape[-1]
     mean = (weights[..., None] * u).sum(1, keepdim=True)
     centred = u - mean
     covariance = centred.mT @ (weights[..., None] * centred)  # (datasets, coordinates, coordinates)
-    size = 1 / weights.square().sum(-1)
+    size = (1 / weights.square().sum(-1)).clamp(max=count)
     factor = (4 / ((dimension + 2) * size)) ** (1 / (dimension + 4))
     floor = 1e-10 + 1e-6 * covariance.diagonal(dim1=-2, dim2=-1)
     return factor[:, None, None] * torch.linalg.cholesky(covariance + torch.diag_embed(floor))

@@ -12,11 +12,20 @@ RELIABLE = 0.7
 FEWEST_TAIL = 5
 """A tail of fewer draws cannot be fitted."""
 
+LEAST_SMOOTHED = 1 / 3
+"""Smallest shape whose tail is smoothed, as in the authors' code: a lighter tail has three moments as it is."""
+
+DOUBT = 0.05
+"""Probability that the largest weight of a Pareto tail lies below the one that bounds its shape."""
+
 
 def smoothed(
     log_weights: Float[Tensor, "datasets draws"],
 ) -> tuple[Float[Tensor, "datasets draws"], Float[Tensor, " datasets"]]:
     """Log weights whose largest are replaced by quantiles of a fitted Pareto tail, normalised, and its shape k-hat.
+
+    Weights stay as they are where the fitted shape is below `LEAST_SMOOTHED`, and where the largest weight is too small
+    for it: k-hat is then the largest shape that this weight allows (see `largest_shape`).
 
     >>> torch.manual_seed(0)  # doctest: +ELLIPSIS
     <torch...>
@@ -38,11 +47,24 @@ def _smoothed_row(log_weights: Float[Tensor, " draws"]) -> tuple[Float[Tensor, "
     if tail < FEWEST_TAIL or not float(excess[-1]) > 0:
         return shifted.log_softmax(-1), shifted.new_tensor(-math.inf if tail >= FEWEST_TAIL else math.inf)
     shape, scale = pareto_fit(excess)
+    bound = largest_shape(cut, tail)
+    if shape < LEAST_SMOOTHED or bound < shape:
+        return shifted.log_softmax(-1), torch.minimum(shape, bound)
     levels = (torch.arange(tail, dtype=shifted.dtype) + 0.5) / tail
     quantiles = scale * torch.expm1(-shape * torch.log1p(-levels)) / shape
     smooth = shifted.clone()
     smooth[order[count - tail :]] = (quantiles + cut).log().clamp(max=0.0)
     return smooth.log_softmax(-1), shape
+
+
+def largest_shape(cut: Float[Tensor, ""], tail: int) -> Float[Tensor, ""]:
+    """The shape of a Pareto tail above the cut whose largest weight is below 1 with probability `DOUBT`.
+
+    log(weight / cut) is exponential with mean k, so the largest of n is below t with probability (1 - exp(-t / k))^n.
+    A fit of the excess alone does not see its size beside the cut: weights between 1 and 1.1 would be heavy-tailed
+    where most are below 1.01, although their average is exact to a few per cent.
+    """
+    return cut.log() / math.log(-math.expm1(math.log(DOUBT) / tail))
 
 
 def pareto_fit(excess: Float[Tensor, " tail"]) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:

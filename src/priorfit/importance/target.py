@@ -6,15 +6,18 @@ from dataclasses import dataclass, field
 import torch
 from jaxtyping import Float, Num
 from torch import Tensor
-from torch.quasirandom import SobolEngine
 
-from priorfit.importance.coordinates import drawn_coordinates, standard_normals, values_at
+from priorfit.importance.coordinates import coordinates_of, drawn_coordinates, standard_normals, values_at
+from priorfit.importance.sobol import sobol_points
 from priorfit.priors.latents import Latents
 from priorfit.priors.laws import log_likelihood
 from priorfit.priors.program import ProgramPrior, placed
 
 POINTS_AT_ONCE = 2**18
 """Most points at which a prior's function is called at once: larger calls leave the cache and are slower."""
+
+FARTHEST = 1e4
+"""The coordinate of a latent that rounding has put onto the edge of its support."""
 
 Draws = Float[Tensor, "datasets draws coordinates"]
 
@@ -43,9 +46,7 @@ class Target:
         datasets = len(self.x)
         if not self.dimension:
             return torch.zeros(datasets, count, 0, dtype=torch.float64)
-        seed = int(torch.randint(2**31, ()))
-        levels = SobolEngine(self.dimension, scramble=True, seed=seed).draw(count, dtype=torch.float64)
-        standard = standard_normals(levels).expand(datasets, count, self.dimension)
+        standard = standard_normals(sobol_points(self.dimension, count)).expand(datasets, count, self.dimension)
         return self._walk(standard, draws_prior=True)[0]
 
     def log_prior(self, u: Draws) -> Float[Tensor, "datasets draws"]:
@@ -55,6 +56,18 @@ class Target:
     def latents(self, u: Draws) -> dict[str, Num[Tensor, "datasets draws size"]]:
         """The latents at some coordinates, known ones included."""
         return self._walk(u)[2]
+
+    def coordinates(self, latents: Mapping[str, Num[Tensor, "datasets draws size"]]) -> Draws:
+        """The coordinates of latents, known ones left out; the inverse of `latents`."""
+        datasets, count, _ = next(iter(latents.values())).shape
+        flat = {name: value.flatten(0, 1) for name, value in latents.items()}
+        found = [
+            coordinates_of(latent.law(flat, datasets * count), flat[latent.name].cpu())
+            for latent in self.prior.latents
+            if latent.name not in self.known
+        ]
+        table = torch.cat(found, dim=-1) if found else torch.zeros(datasets * count, 0, dtype=torch.float64)
+        return table.nan_to_num(0.0, FARTHEST, -FARTHEST).unflatten(0, (datasets, count))
 
     def evaluated(self, u: Draws) -> tuple[Float[Tensor, "datasets draws"], Float[Tensor, "datasets draws"]]:
         """The log prior density of coordinates, and the log likelihood there (of known latents too)."""

@@ -10,7 +10,7 @@ from torch.distributions import Categorical, Distribution
 
 from priorfit.baselines.asked import asked_context, asked_queries
 from priorfit.errors import InputError, UncertainTruthWarning
-from priorfit.importance.adaptation import Effort, Weighted, adapted
+from priorfit.importance.adaptation import Effort, Weighted, adapted, first_draws
 from priorfit.importance.particles import LatentDraws, ParticlePosterior, Particles
 from priorfit.importance.target import Target
 from priorfit.priors.known import known_values
@@ -170,7 +170,7 @@ class ProgramOracle:
             runs = []
             for run in (1, 2):
                 with seeded(self.seed, factor, run):
-                    runs.append(adapted(target, effort))
+                    runs.append(adapted(target, effort, first_draws(target, effort)))
             self._check_weights(runs)
             both = [Particles(target.latents(run.u), run.log_weights.log_softmax(-1)) for run in runs]
             x = judged_x.expand(len(target.x), -1, -1)
