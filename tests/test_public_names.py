@@ -11,6 +11,7 @@ from priorfit import public
 from priorfit.values import HasArray
 
 PUBLIC = {
+    "AdjustedGuessHead",
     "ArchitecturePrior",
     "Batch",
     "BayesianNetwork",
@@ -18,6 +19,7 @@ PUBLIC = {
     "Binarized",
     "Budget",
     "CategoricalFeatures",
+    "CellSolver",
     "ClassRegression",
     "ClassSolver",
     "Classes",

@@ -10,6 +10,8 @@ from priorfit.data import Classes as Classes
 from priorfit.data import Datasets as Datasets
 from priorfit.data import Real as Real
 from priorfit.network import PFN as PFN
+from priorfit.network import AdjustedGuessHead as AdjustedGuessHead
+from priorfit.network import CellSolver as CellSolver
 from priorfit.network import ClassRegression as ClassRegression
 from priorfit.network import ClassSolver as ClassSolver
 from priorfit.network import Columns as Columns

@@ -20,6 +20,7 @@ from priorfit.baselines import (
 )
 from priorfit.data import Classes, Datasets, Real
 from priorfit.network import (
+    CellSolver,
     ClassRegression,
     ClassSolver,
     Harmonics,
@@ -105,6 +106,8 @@ SOLVERS = {
     "linear solver of labels": (LinearSolver(4, 2, 16), NETWORK),
     "latent solver": (LatentSolver(Harmonics(3), 2, 5, 4), GP),
     "kernel solver": (KernelSolver(3, 4), GP),
+    "cell solver": (CellSolver(6, 2, rank=8), GP),
+    "cell solver of several Normals": (CellSolver(6, 2, branches=2, rank=8), GP),
     "class solver of two": (ClassSolver(4, 2, 16), NETWORK),
     "class solver of three": (ClassSolver(4, 1, 0), BANDS),
     "class regression of three": (ClassRegression(8), BANDS),

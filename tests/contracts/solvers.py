@@ -6,6 +6,7 @@ import torch
 
 from priorfit.data import Classes, Outcome, Real
 from priorfit.network import (
+    CellSolver,
     ClassRegression,
     ClassSolver,
     Harmonics,
@@ -67,6 +68,8 @@ SOLVERS = {
     "latent, one node": Case(LatentSolver(Harmonics(2), 1, 4, 1), Real(), 0.0, weighted=True),
     "kernel": Case(KernelSolver(4), Real(), 0.0, weighted=True),
     "kernel, one node": Case(KernelSolver(1, 3), Real(), 0.0, weighted=True),
+    "cells": Case(CellSolver(6, 2, rank=8), Real(), 0.0, weighted=True),
+    "cells, one": Case(CellSolver(1, 3, rank=8), Real(), 0.0),
     "two classes": Case(ClassSolver(4, 1, 16), Classes(2), 0.02),
     "three classes": Case(ClassSolver(4, 2, 16), Classes(3), 0.02, weighted=True),
     "seven classes": Case(ClassSolver(4, 1, 0), Classes(7), 0.02),

@@ -90,7 +90,8 @@ def test_each_of_many_sets_is_joint_in_itself(settings, shape):
         together = posterior.joint(query, noise)
         assert together.batch_shape == (5, 2, *shape)
         one = posterior.joint(query[3, 1], noise)
-        torch.testing.assert_close(together.log_prob(y)[3, 1], one.log_prob(y[3, 1]))
+        # Without noise the covariance is nearly singular: some processors round its factor by more than 1e-7 of it.
+        torch.testing.assert_close(together.log_prob(y)[3, 1], one.log_prob(y[3, 1]), rtol=1e-6, atol=1e-6)
         torch.testing.assert_close(together.variance[3, 1], one.variance)
         assert together.sample((4,)).shape == (4, 5, 2, *shape, 3)
 

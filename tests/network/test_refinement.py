@@ -3,12 +3,12 @@ from itertools import product
 
 import pytest
 import torch
-from torch.distributions import Bernoulli, Categorical, Normal, Uniform
+from torch.distributions import Bernoulli, Categorical, Dirichlet, Normal, Uniform
 
 import priorfit as pf
 from priorfit.errors import InputError, ShapeError, UncertainTruthWarning
 from priorfit.network import PFN, Problem
-from priorfit.network.latents.spaces import spaces_of
+from priorfit.network.latent_spaces import spaces_of
 from priorfit.priors.function import prior
 from priorfit.seeding import seeded
 from priorfit.verify.joint import joint_check
@@ -200,3 +200,35 @@ def test_refined_and_sampled_classes_agree_with_sums_over_them():
         given = network.condition(x, y, shifted=one).refined(particles=20_000).latents["kind"]
         assert float(given.cdf(0.5)) == pytest.approx(float(probs[0, 1] / probs[:, 1].sum()), abs=0.02)
     assert network.condition(x, y, kind=2.0).sample_functions(x, 3, noise=True).shape == (3, 2)
+
+
+def random_steps(classes: int):
+    """A prior over random classes: probabilities of kinds, of a flag given the kind, and a level for each pair."""
+    kinds, flags, levels = Dirichlet(torch.ones(classes)).sample(), torch.rand(classes), torch.randn(classes, 2)
+
+    @prior(num_features=1, kind=Categorical(kinds), flag=lambda kind: Bernoulli(flags[kind]))
+    def made(x, kind, flag):
+        return Normal(levels[kind, flag.long()] + 0 * x[..., 0], 0.5)
+
+    return made, kinds[:, None] * torch.stack([1 - flags, flags], dim=-1), levels
+
+
+@pytest.mark.parametrize("case", range(16))
+def test_refined_random_classes_are_reliable_and_agree_with_exact_sums(case):
+    """Sixteen datasets for each of sixteen priors, of one to eight points; any warning is an error."""
+    with seeded(case):
+        made, joint, levels = random_steps(2 + case % 5)
+        spaces = spaces_of(made.latents, made.sample_latents(512))
+        network = PFN(SETTINGS, Problem(1, pf.Real(), (0.0, 1.0), latents=spaces)).frozen()
+        tasks = made.sample(16, 9).split(1 + case % 8)
+        network.prior = made
+        found = network.condition(tasks.context_x, tasks.context_y).refined(particles=2048)
+    likelihood = Normal(levels, 0.5).log_prob(tasks.context_y[:, :, None, None]).sum(1)  # (datasets, kinds, flags)
+    exact = (joint.log() + likelihood).double().flatten(1).softmax(-1).unflatten(1, joint.shape)
+    assert float(found.effective_sample_size.min()) > 0.25 * 4 * 2048
+    pairs = [(found.latents["flag"].mean, exact[..., 1].sum(1))]
+    for kind in range(len(joint)):
+        pairs.append((found.latents["kind"].cdf(torch.full((16,), kind + 0.5)), exact[:, : kind + 1].sum((1, 2))))
+    for answer, truth in pairs:
+        error = (truth * (1 - truth).clamp_min(0) / found.effective_sample_size).sqrt()
+        assert bool(((answer - truth).abs() < 5 * error + 2e-3).all())

@@ -12,6 +12,7 @@ from priorfit.network.encoders.polynomials import PolynomialEncoder as Polynomia
 from priorfit.network.heads.classes import SigmoidHead as SigmoidHead
 from priorfit.network.heads.classes import SoftmaxHead as SoftmaxHead
 from priorfit.network.heads.classes import TemperedHead as TemperedHead
+from priorfit.network.heads.guess import AdjustedGuessHead as AdjustedGuessHead
 from priorfit.network.heads.head import Head as Head
 from priorfit.network.heads.head import HeadSettings as HeadSettings
 from priorfit.network.heads.mixture import CorrectedMixtureHead as CorrectedMixtureHead
@@ -21,9 +22,9 @@ from priorfit.network.heads.riemann import RiemannHead as RiemannHead
 from priorfit.network.joint import JointPredictive as JointPredictive
 from priorfit.network.kept import KeptMemory as KeptMemory
 from priorfit.network.kept import KeptPosterior as KeptPosterior
+from priorfit.network.latent_spaces import LatentSpace as LatentSpace
 from priorfit.network.latents.parts import LatentParts as LatentParts
 from priorfit.network.latents.posterior import LatentPosterior as LatentPosterior
-from priorfit.network.latents.spaces import LatentSpace as LatentSpace
 from priorfit.network.loading import load_model as load_model
 from priorfit.network.loading import load_pfn as load_pfn
 from priorfit.network.model import Model as Model
@@ -37,6 +38,7 @@ from priorfit.network.refinement import RefinedPosterior as RefinedPosterior
 from priorfit.network.settings import NetworkSettings as NetworkSettings
 from priorfit.network.solver.bases import HarmonicLayer as HarmonicLayer
 from priorfit.network.solver.bases import Harmonics as Harmonics
+from priorfit.network.solver.cells import CellSolver as CellSolver
 from priorfit.network.solver.class_regression import ClassRegression as ClassRegression
 from priorfit.network.solver.classes import ClassSolver as ClassSolver
 from priorfit.network.solver.joint import JointNormals as JointNormals

@@ -3,7 +3,7 @@
 import torch
 
 from priorfit.errors import InputError
-from priorfit.network.latents.spaces import spaces_of
+from priorfit.network.latent_spaces import spaces_of
 from priorfit.network.model import Model
 from priorfit.priors import Prior
 from priorfit.priors.latents import sampled

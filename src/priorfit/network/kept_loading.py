@@ -24,6 +24,7 @@ from priorfit.network.kept import (
 )
 from priorfit.network.model import Model, ModelSettings
 from priorfit.network.reading import Reading
+from priorfit.network.solver.cells import CellStatistics
 from priorfit.network.solver.class_regression import IndicatorStatistics
 from priorfit.network.solver.features import FeatureStatistics
 from priorfit.network.solver.gaussian import ByFeatures, ByPoints
@@ -51,6 +52,7 @@ TYPES = (
     ByFeatures,
     FeatureStatistics,
     IndicatorStatistics,
+    CellStatistics,
     Rows,
     Moments,
     TableMemory,

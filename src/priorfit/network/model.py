@@ -58,6 +58,10 @@ class Model(nn.Module, ABC):
         is_same = start.settings == self.settings and start.problem.shape == self.problem.shape
         return start.state_dict() if is_same else None
 
+    def calibrate(self, prior: Prior) -> None:
+        """Take from the prior's code what is not learned, before training; most networks learn all of it."""
+        return
+
     def in_model_units(self: Kind) -> Kind:
         """The same network for data that are in its own units already, as draws of its prior are."""
         if self.problem.units == "fixed":

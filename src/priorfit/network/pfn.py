@@ -29,6 +29,7 @@ from priorfit.network.solver.solver import FirstGuess, Solved
 from priorfit.network.solver.tokens import GuessEncoder
 from priorfit.network.units import NoUnits, Units, scaling_for
 from priorfit.network.validation import checked_context, readable, require_precision
+from priorfit.priors import Prior
 from priorfit.priors.known import known_values
 from priorfit.values import Values
 
@@ -74,8 +75,7 @@ class PFN(Model):
     ) -> None:
         """Build a network before training; ``target_sample`` holds targets of the prior, for units and buckets."""
         super().__init__(settings, problem, card)
-        self.settings = settings
-        width = settings.width
+        self.settings, width = settings, settings.width
         self.input_encoder = settings.encoder_for(problem).build(problem.num_features, width, problem.input_range)
         self.target_encoder = target_encoder(problem.outcome, width).requires_grad_(settings.layers > 0)
         self.positions = POSITIONS[settings.positions]()
@@ -87,7 +87,8 @@ class PFN(Model):
             self.guess_encoder = GuessEncoder(self.solver.num_numbers, width)
             sample = None if sample is None else standard_residuals()
         has_latents = bool(problem.latents) and settings.layers > 0
-        self.latent_parts = LatentParts(problem.latents, width) if has_latents else None
+        guessed = self.solver.num_numbers if self.solver is not None and self.solver.guesses_latents else 0
+        self.latent_parts = LatentParts(problem.latents, width, guessed) if has_latents else None
         self.head = settings.output_for(problem).build(problem.outcome, sample)
         self.decoder = nn.Linear(width, self.head.num_parameters)
         nn.init.zeros_(self.decoder.weight)
@@ -98,6 +99,11 @@ class PFN(Model):
     def dtype(self) -> torch.dtype:
         """The dtype of the weights; inputs are cast to it."""
         return self.decoder.weight.dtype
+
+    def calibrate(self, prior: Prior) -> None:
+        """See `Model.calibrate`: a solver may."""
+        if self.solver is not None:
+            self.solver.calibrate(prior, self.problem, self.scaling(torch.zeros(1, 0)))
 
     def matrices(self) -> Iterable[nn.Parameter]:
         """See `Model.matrices`."""
@@ -148,7 +154,8 @@ class PFN(Model):
         numbers = self.latent_parts.encoded(latents).to(self.decoder.weight)
         offered = self.transformer.offered(self.latent_parts.known_tokens(numbers, known), memory.data_layers)
         layers = [mine.joined(theirs) for mine, theirs in zip(memory.data_layers, offered, strict=True)]
-        return Memory(layers, memory.solved, memory.data_layers, known, numbers)
+        solved = None if memory.solved is None else memory.solved.given(known, numbers)
+        return Memory(layers, solved, memory.data_layers, known, numbers)
 
     @property
     def grows(self) -> bool:
@@ -211,7 +218,7 @@ class PFN(Model):
         return self.head(self.decoder(states), None if guess is None else guess.ppd)
 
     def loss(self, batch: Batch) -> Float[Tensor, "batch query"]:
-        """The Prior-Data NLL of each query: of its drawn y, or in expectation where ``batch.query_law`` is given."""
+        """The Prior-Data NLL of each query: of its drawn y, or in expectation where there is a ``batch.query_law``."""
         units = self.scaling(batch.context_y)
         if self.latent_parts is None or not batch.latents:
             ppd, solved = self(batch.context_x, units.to_model(batch.context_y), batch.query_x)
@@ -240,16 +247,18 @@ class PFN(Model):
         numbers = parts.encoded(batch.latents).to(self.dtype)  # (batch, numbers)
         asked = [number for number in range(parts.count) if number not in batch.known]
         context = self._context_tokens(batch.context_x, context_y, solved)
-        queries, guess = self._query_tokens(batch.query_x, solved)
-        known = parts.known_tokens(numbers[:, list(batch.known)], batch.known)
-        tokens = torch.cat([context, known, queries, parts.asked_tokens(asked, len(context))], dim=1)
+        shown = numbers[:, list(batch.known)]
+        told = None if solved is None else solved.given(batch.known, shown)
+        queries, guess = self._query_tokens(batch.query_x, told)
+        known = parts.known_tokens(shown, batch.known)
+        latent_guess = None if told is None else told.latent_guess(asked)
+        tokens = torch.cat([context, known, queries, parts.asked_tokens(asked, len(context), latent_guess)], dim=1)
         states = self.transformer.forward_with(tokens, context.shape[1], len(batch.known))
-        num_queries = queries.shape[1]
         unused = sum(weight.sum() for weight in parts.parameters()) * 0.0  # all weights have gradients in every step
         if asked:
-            log_prob = parts.log_prob(states[:, num_queries:], asked, numbers[:, asked])
+            log_prob = parts.log_prob(states[:, queries.shape[1] :], asked, numbers[:, asked], latent_guess)
             unused = unused - log_prob.mean(1)
-        return self._answer(states[:, :num_queries], guess), solved, unused + torch.zeros_like(numbers[:, 0])
+        return self._answer(states[:, : queries.shape[1]], guess), solved, unused + torch.zeros_like(numbers[:, 0])
 
     def condition(self, context_x: Values, context_y: Values, **latents: Values | float) -> PFNPosterior:
         """Run the context through the network once and keep its keys and values; an empty context is the prior.
@@ -271,8 +280,7 @@ class PFN(Model):
         memory = self.encoded(inputs, units.to_model(targets))
         if latents:
             memory = self.shown(memory, self.known_latents(latents, reading.batch_shape))
-        asked = Asked(x, y, latents)
-        return PFNPosterior(self, memory, reading, units, (inputs, targets), asked)
+        return PFNPosterior(self, memory, reading, units, (inputs, targets), Asked(x, y, latents))
 
     def known_latents(
         self, latents: dict[str, Values | float], batch_shape: torch.Size

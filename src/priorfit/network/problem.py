@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 from priorfit.data import Classes, Outcome
 from priorfit.errors import InputError
 from priorfit.fields import check_fields
-from priorfit.network.latents.spaces import LatentSpace
+from priorfit.network.latent_spaces import LatentSpace
 
 Padding: TypeAlias = Literal["rescaled", "plain"]
 

@@ -1,4 +1,8 @@
-"""The network's posterior of the latents as a proposal that exact importance weights correct."""
+"""The network's posterior of the latents, corrected by exact importance weights.
+
+Draws of the network and as many of the prior are weighted; kernels around them give the draws of the answer, which are
+weighted against kernels and prior (see `importance.adaptation`).
+"""
 
 import warnings
 from dataclasses import dataclass
@@ -9,6 +13,7 @@ from torch import Tensor
 from torch.distributions import Distribution
 
 from priorfit.errors import InputError, UncertainTruthWarning
+from priorfit.importance.adaptation import Effort, Weighted, adapted
 from priorfit.importance.pareto import RELIABLE, smoothed
 from priorfit.importance.particles import LatentDraws, ParticlePosterior, Particles
 from priorfit.importance.target import Target
@@ -18,12 +23,12 @@ from priorfit.network.validation import checked_queries
 from priorfit.priors.laws import log_likelihood
 from priorfit.values import Values
 
-PRIOR_SHARE = 1 / 8
-"""Share of the proposals that are draws of the prior, so that no weight exceeds a constant times the likelihood."""
-
-REPEATS = 7
+REPEATS = 14
 """Draws of the last latent for each draw of all others: the network's passes are what a particle costs, and so many
 particles share one. Weights are exact all the same."""
+
+KERNELS, GROWTH = 64, 4
+"""Kernels of the last round, and its draws for each particle: they cost a likelihood each, and no pass."""
 
 FEWEST_PARTICLES = 64
 """With fewer, no tail of the weights can be fitted."""
@@ -31,7 +36,7 @@ FEWEST_PARTICLES = 64
 
 @dataclass(frozen=True)
 class RefinedPosterior:
-    """Draws of the network's latents with exact, Pareto-smoothed weights; a `Posterior`."""
+    """Draws of the latents with exact, Pareto-smoothed weights; a `Posterior`."""
 
     particles: ParticlePosterior
     k_hat: Float[Tensor, "*batch"]
@@ -67,11 +72,14 @@ class RefinedPosterior:
 
 
 def refined(latents: LatentPosterior, target: Target, batch_shape: torch.Size, particles: int) -> RefinedPosterior:
-    """Importance sampling with the network's joint density of the latents, and a share of the prior, as proposal."""
+    """Importance sampling: by the network and the prior, then by kernels around what these found."""
     if isinstance(particles, bool) or not isinstance(particles, int) or particles < FEWEST_PARTICLES:
         raise InputError(f"particles must be a whole number of at least {FEWEST_PARTICLES}; got {particles!r}.")
     with torch.no_grad():
-        values, log_weights = proposed(latents, target, particles)
+        start = proposed(latents, target, particles)
+        effort = Effort(0, each=particles, last=GROWTH * particles, kernels=KERNELS, settled=0, rounds=2)
+        last = adapted(target, effort, start)
+        values, log_weights = target.latents(last.u), last.log_weights
     if not bool((log_weights > -torch.inf).any(-1).all()):
         raise InputError(
             f"no particle explains this context: its likelihood under {target.prior} is 0 at all of them. Use more "
@@ -92,29 +100,28 @@ def refined(latents: LatentPosterior, target: Target, batch_shape: torch.Size, p
     return found
 
 
-def proposed(
-    latents: LatentPosterior, target: Target, count: int
-) -> tuple[dict[str, Num[Tensor, "datasets draws size"]], Float[Tensor, "datasets draws"]]:
-    """Draws of the network and of the prior, and the log weights of all against the mixture of both."""
+def proposed(latents: LatentPosterior, target: Target, count: int) -> Weighted:
+    """Draws of the network and of the prior, both with exact weights, in shares of their effective sample sizes.
+
+    Draws of the prior cost no pass of the network, and tell of what the network missed.
+    """
+    u = target.prior_draws(count)
+    sets = [by_network(latents, target, count), Weighted(u, target.evaluated(u)[1])]
+    sizes = torch.stack([each.effective_sample_size for each in sets])  # (2, datasets)
+    shares = (sizes / sizes.sum(0)).log()[..., None]
+    weights = [each.log_weights.log_softmax(-1) + share for each, share in zip(sets, shares, strict=True)]
+    return Weighted(torch.cat([each.u for each in sets], dim=1), torch.cat(weights, dim=1).nan_to_num(nan=-torch.inf))
+
+
+def by_network(latents: LatentPosterior, target: Target, count: int) -> Weighted:
+    """Draws of the network's joint density of the latents, and the logarithms of target over density."""
     parts, prior = latents.parts, target.prior
-    from_prior = max(1, round(PRIOR_SHARE * count))
-    own = latents.chain(max(1, (count - from_prior) // REPEATS), REPEATS)
-    from_prior = count - own.numbers.shape[1]
-    guard = latents.density(parts.encoded(target.latents(target.prior_draws(from_prior))))
-    numbers = torch.cat([own.numbers, guard.numbers], dim=1)
-    values = prior.placed(parts.decoded(numbers), target.x)
+    chain = latents.chain(max(1, count // REPEATS), REPEATS)
+    values = prior.placed(parts.decoded(chain.numbers), target.x)
     flat = {name: value.flatten(0, 1) for name, value in values.items()}
-    densities = {
-        latent.name: log_likelihood(latent.law(flat, len(flat[latent.name])), flat[latent.name]).unflatten(
-            0, numbers.shape[:2]
-        )
-        for latent in prior.latents
-    }
-    log_prior = torch.stack(list(densities.values())).sum(0)
-    log_unknown = log_prior - sum(densities[name] for name in target.known)  # the prior is drawn given what is known
-    log_network = torch.cat([own.log_prob, guard.log_prob], dim=1) - latents.log_slope(numbers)
-    shares = (
-        torch.tensor([count - from_prior, from_prior], dtype=torch.float64).log() - torch.tensor(float(count)).log()
-    )
-    log_proposal = torch.logaddexp(shares[0] + log_network, shares[1] + log_unknown)
-    return values, log_prior + target.log_likelihood(values) - log_proposal
+    densities = [
+        log_likelihood(latent.law(flat, len(flat[latent.name])), flat[latent.name]) for latent in prior.latents
+    ]
+    log_prior = torch.stack(densities).sum(0).unflatten(0, chain.log_prob.shape)
+    log_network = chain.log_prob - latents.log_slope(chain.numbers)
+    return Weighted(target.coordinates(values), log_prior + target.log_likelihood(values) - log_network)

@@ -17,12 +17,14 @@ from priorfit.network.encoders.images import ConvolutionEncoder, ImageEncoder, N
 from priorfit.network.encoders.inputs import FourierEncoder, LinearEncoder, NoEncoder
 from priorfit.network.encoders.polynomials import PolynomialEncoder
 from priorfit.network.heads.classes import SigmoidHead, SoftmaxHead, TemperedHead
+from priorfit.network.heads.guess import AdjustedGuessHead
 from priorfit.network.heads.mixture import CorrectedMixtureHead, NormalHead, NormalMixtureHead
 from priorfit.network.heads.riemann import RiemannHead
-from priorfit.network.latents.spaces import LatentSpace
+from priorfit.network.latent_spaces import LatentSpace
 from priorfit.network.older_files import problem_in, settings_in, weights_in
 from priorfit.network.problem import Columns, Problem
 from priorfit.network.solver.bases import Harmonics
+from priorfit.network.solver.cells import CellSolver
 from priorfit.network.solver.class_regression import ClassRegression
 from priorfit.network.solver.classes import ClassSolver
 from priorfit.network.solver.kernel import KernelSolver
@@ -43,6 +45,7 @@ NETWORK_TYPES: dict[str, type] = {
         LinearSolver,
         LatentSolver,
         KernelSolver,
+        CellSolver,
         ClassSolver,
         ClassRegression,
         Harmonics,
@@ -57,6 +60,7 @@ NETWORK_TYPES: dict[str, type] = {
         NormalHead,
         NormalMixtureHead,
         CorrectedMixtureHead,
+        AdjustedGuessHead,
         SoftmaxHead,
         SigmoidHead,
         TemperedHead,

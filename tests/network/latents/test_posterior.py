@@ -7,8 +7,8 @@ from priorfit.data import Batch
 from priorfit.distributions import NormalMixture
 from priorfit.errors import InputError, UnknownLatentError
 from priorfit.network import PFN, Problem
-from priorfit.network.latents.posterior import stratified
-from priorfit.network.latents.spaces import spaces_of
+from priorfit.network.latent_spaces import spaces_of
+from priorfit.network.latents.posterior import drawn_at, sobol_levels
 from priorfit.priors.function import prior
 from priorfit.seeding import seeded
 from priorfit.training.batches import draw_batch, known_numbers
@@ -98,8 +98,8 @@ def test_joint_draws_follow_the_chain_rule(model, tasks):
             tokens = model.latent_parts.known_tokens(numbers, shown)
             offered = model.transformer.offered(tokens, alone._memory.data_layers)
             layers = [a.joined(b) for a, b in zip(alone._memory.data_layers, offered, strict=True)]
-            states = model.transformer.predict(model.latent_parts.asked_tokens(indices[1:], 1), layers)
-            second = model.latent_parts.law(states, indices[1]).log_prob(chain.numbers[row, draw, indices[1]])
+            states = model.transformer.predict(model.latent_parts.asked_tokens(indices[1:], 1, None), layers)
+            second = model.latent_parts.law(states, indices[1], None).log_prob(chain.numbers[row, draw, indices[1]])
             total = total + float(first) + float(second)
         value = values[space.name][row, draw]
         known[space.name] = value if space.size > 1 else value[0]
@@ -118,13 +118,24 @@ def test_repeated_draws_share_all_numbers_but_the_last_and_have_the_density_that
     torch.testing.assert_close(chain.log_prob, latents.density(chain.numbers).log_prob, rtol=1e-4, atol=1e-4)
 
 
-def test_stratified_draws_have_one_value_in_each_stratum_of_equal_probability():
-    mixture = NormalMixture(torch.zeros(2, 1, 2), torch.tensor([-1.0, 2.0]), torch.tensor([0.1, 1.0])).expand((2, 50))
+def test_draws_at_levels_have_the_law():
+    """100,000 levels: as many draws below each quantile as its level says, and classes in their shares."""
+    loc, scale = torch.tensor([2.0, -1.0, 0.3]), torch.tensor([1.0, 0.1, 0.5])
+    mixture = NormalMixture(torch.tensor([[[0.0, 1.0, -1.0]]]), loc, scale).expand((1, 100_000))
+    labels = Categorical(torch.tensor([[[0.1, 0.0, 0.9]]]).expand(1, 100_000, 3))
+    levels = (torch.arange(100_000) + 0.5) / 100_000
+    below = mixture.cdf(drawn_at(mixture, levels)).sort().values
+    torch.testing.assert_close(below[0], levels, atol=2e-4, rtol=0)
+    assert [(drawn_at(labels, levels) == label).sum().item() for label in range(3)] == [10_000, 0, 90_000]
+
+
+def test_sobol_levels_are_uniform_and_the_last_number_has_strata():
     with seeded(4):
-        drawn, labels = stratified(mixture), stratified(Categorical(torch.tensor([[[0.1, 0.0, 0.9]]]).expand(2, 50, 3)))
-    levels = mixture.cdf(drawn)
-    assert bool((levels.sort(1).values * 50).floor().eq(torch.arange(50)).all())
-    assert (labels == 0).sum(1).tolist() == [5, 5] and (labels == 2).sum(1).tolist() == [45, 45]
+        first, last = sobol_levels(2, 64, 7)
+    assert first.shape == (64,) and last.shape == (448,)
+    assert (first * 64).floor().sort().values.tolist() == list(range(64))
+    assert (last.reshape(64, 7) * 7).floor().eq(torch.arange(7)).all()
+    assert (last * 448).floor().sort().values.tolist() == list(range(448))
 
 
 def test_known_latents_change_answers_and_are_what_is_drawn(model, tasks):

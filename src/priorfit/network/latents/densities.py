@@ -9,7 +9,7 @@ from torch.distributions import TransformedDistribution
 
 from priorfit.distributions.normal_mixture import NormalMixture
 from priorfit.distributions.values import Values
-from priorfit.network.latents.spaces import LatentSpace
+from priorfit.network.latent_spaces import LatentSpace
 
 LEVELS = 512
 """Quantiles over which moments are taken."""

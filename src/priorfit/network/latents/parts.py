@@ -7,9 +7,12 @@ from jaxtyping import Float, Int, Num
 from torch import Tensor, nn
 from torch.distributions import Categorical, Distribution
 
+from priorfit.network.heads.guess import AdjustedGuess
 from priorfit.network.heads.head import at_least_float32
-from priorfit.network.heads.mixture import MixtureOfNormals, mixture_of
-from priorfit.network.latents.spaces import LatentSpace
+from priorfit.network.heads.mixture import MixtureOfNormals
+from priorfit.network.latent_spaces import LatentSpace
+from priorfit.network.solver.solver import FirstGuess
+from priorfit.network.solver.tokens import GuessEncoder
 
 COMPONENTS = 10
 """Normals in the density of a real latent's coordinate."""
@@ -25,11 +28,12 @@ class LatentParts(nn.Module):
 
     A known number's token is a linear map, of its own, of sines and cosines of its coordinate; the token of a number
     that is asked about is learned. Real numbers have a mixture of Normals over their coordinate, classes have logits.
+    Where a solver knows the latents, ``guessed`` numbers tell a token of its guess, which the density then corrects.
     """
 
     frequencies: Tensor
 
-    def __init__(self, spaces: Sequence[LatentSpace], width: int) -> None:
+    def __init__(self, spaces: Sequence[LatentSpace], width: int, guessed: int = 0) -> None:
         super().__init__()
         self.spaces = tuple(spaces)
         self.places = [(space, index) for space in self.spaces for index in range(space.size)]
@@ -40,10 +44,12 @@ class LatentParts(nn.Module):
         self.identity = nn.Parameter(0.5 * torch.randn(count, width))
         self.values = nn.Parameter(torch.randn(count, 2 * FREQUENCIES + 1, width) / (2 * FREQUENCIES + 1) ** 0.5)
         self.labels = nn.Parameter(0.5 * torch.randn(count, max(most, 1), width))
-        self.density = nn.Linear(width, 3 * COMPONENTS)
+        self.head = AdjustedGuess(COMPONENTS) if guessed else MixtureOfNormals(COMPONENTS)
+        self.guess_encoder = GuessEncoder(guessed, width) if guessed else None
+        self.density = nn.Linear(width, self.head.num_parameters)
         nn.init.zeros_(self.density.weight)
         with torch.no_grad():
-            self.density.bias.copy_(MixtureOfNormals(COMPONENTS).initial_bias())
+            self.density.bias.copy_(self.head.initial_bias())
         self.logits = nn.Linear(width, max(most, 1))
         nn.init.zeros_(self.logits.weight)
 
@@ -66,9 +72,10 @@ class LatentParts(nn.Module):
         parts = numbers.split([space.size for space in self.spaces], dim=-1)
         return {space.name: space.decoded(part) for space, part in zip(self.spaces, parts, strict=True)}
 
-    def asked_tokens(self, index: Sequence[int], batch_size: int) -> States:
-        """Tokens that ask about some numbers."""
-        return self.asked[list(index)].expand(batch_size, -1, -1)
+    def asked_tokens(self, index: Sequence[int], batch_size: int, guess: FirstGuess | None) -> States:
+        """Tokens that ask about some numbers; a solver's guess of them is told."""
+        tokens = self.asked[list(index)].expand(batch_size, -1, -1)
+        return tokens if guess is None or self.guess_encoder is None else tokens + self.guess_encoder(guess)
 
     def known_tokens(self, numbers: Float[Tensor, "batch tokens"], index: Sequence[int]) -> States:
         """Tokens of known numbers; ``index`` says which number each column is."""
@@ -88,22 +95,29 @@ class LatentParts(nn.Module):
         """Whether a number is a label."""
         return self.places[number][0].kind == "classes"
 
-    def law(self, states: Float[Tensor, "... width"], number: int) -> Distribution:
+    def law(self, states: Float[Tensor, "... width"], number: int, guess: FirstGuess | None) -> Distribution:
         """The density of a number's coordinate, or the probabilities of its classes."""
         if self.is_class(number):
             logits = at_least_float32(self.logits(states))[..., : self.places[number][0].count]
             return Categorical(logits=logits, validate_args=False)
-        return mixture_of(at_least_float32(self.density(states)))
+        return self._reals(states, guess)
+
+    def _reals(self, states: Float[Tensor, "... width"], guess: FirstGuess | None) -> Distribution:
+        return self.head(self.density(states), None if guess is None else guess.ppd)
 
     def log_prob(
-        self, states: States, index: Sequence[int], numbers: Float[Tensor, "batch tokens"]
+        self,
+        states: States,
+        index: Sequence[int],
+        numbers: Float[Tensor, "batch tokens"],
+        guess: FirstGuess | None = None,
     ) -> Float[Tensor, "batch tokens"]:
         """The log density of coordinates, and log probability of labels, each under its own answer."""
-        reals = mixture_of(at_least_float32(self.density(states))).log_prob(numbers)
+        reals = self._reals(states, guess).log_prob(numbers)
         if not any(self.is_class(number) for number in index):
             return reals
         parts = [
-            self.law(states[:, column], number).log_prob(numbers[:, column])
+            self.law(states[:, column], number, None).log_prob(numbers[:, column])
             if self.is_class(number)
             else reals[:, column]
             for column, number in enumerate(index)

@@ -2,20 +2,22 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import torch
-from jaxtyping import Float, Num
+from jaxtyping import Float, Int, Num
 from torch import Tensor
 from torch.distributions import Categorical, Distribution
 
 from priorfit.distributions.normal_mixture import NormalMixture
 from priorfit.distributions.weighted_draws import WeightedDraws
 from priorfit.errors import InputError, UnknownLatentError
+from priorfit.importance.sobol import sobol_points
 from priorfit.network.attention.attention import KeysValues
+from priorfit.network.latent_spaces import LatentSpace
 from priorfit.network.latents.densities import LatentDensity
 from priorfit.network.latents.parts import LatentParts
-from priorfit.network.latents.spaces import LatentSpace
+from priorfit.network.solver.solver import FirstGuess, Solved
 
 if TYPE_CHECKING:
     from priorfit.network.pfn import PFN, Memory
@@ -73,9 +75,10 @@ class LatentPosterior(Mapping[str, Distribution]):
         with torch.no_grad():
             if index[0] in self._memory.known:
                 return self._point_mass(space, index)
-            tokens = self._parts.asked_tokens(index, self._datasets)
+            guess = None if self._memory.solved is None else self._memory.solved.latent_guess(index)
+            tokens = self._parts.asked_tokens(index, self._datasets, guess)
             states = self._model.transformer.predict(tokens, self._memory.layers)
-            return self._shaped(self._parts.law(states, index[0]), space)
+            return self._shaped(self._parts.law(states, index[0], guess), space)
 
     @property
     def _datasets(self) -> int:
@@ -115,7 +118,7 @@ class LatentPosterior(Mapping[str, Distribution]):
         """Draw number after number; the last is drawn ``repeats`` times for each of ``count`` draws of all others.
 
         All ``count * repeats`` draws have the density that is given with them, but are independent only without
-        repeats: draws share numbers, and so that few of them cover the posterior, the first is then stratified.
+        repeats: draws share numbers, and so that few of them cover the posterior, they are then at Sobol points.
         """
         return self._chained(torch.zeros(self._datasets, count, self._parts.count), repeats)
 
@@ -132,18 +135,22 @@ class LatentPosterior(Mapping[str, Distribution]):
         unknown = [number for number in range(self._parts.count) if number not in memory.known]
         total = torch.zeros(self._datasets, count, dtype=torch.float64, device=numbers.device)
         earlier: list[list[KeysValues]] = []
+        solved = memory.solved
+        levels = sobol_levels(len(unknown), count, repeats) if repeats > 1 else None
         with torch.no_grad():
-            for number in unknown:
-                law = self._parts.law(self._states(number, count, earlier), number)
+            for place, number in enumerate(unknown):
+                guess = None if solved is None else solved.latent_guess([number])
+                law = self._law(number, count, earlier, guess)
                 if number == unknown[-1] and repeats > 1:
                     law = repeated(law, repeats)
                     numbers, total = (each.repeat_interleave(repeats, 1) for each in (numbers, total))
                 if repeats:
-                    is_shared = number == unknown[0] and repeats > 1
-                    numbers[..., number] = (stratified(law) if is_shared else law.sample()).to(numbers)
+                    drawn = law.sample() if levels is None else drawn_at(law, levels[place].to(numbers))
+                    numbers[..., number] = drawn.to(numbers)
                 total = total + law.log_prob(numbers[..., number]).double()
                 if number != unknown[-1]:
                     earlier.append(self._offered(numbers[..., [number]], number))
+                    solved = self._given(solved, number, numbers[..., number], is_first=place == 0)
         return Chain(numbers, total)
 
     def _offered(self, value: Float[Tensor, "datasets draws 1"], number: int) -> list[KeysValues]:
@@ -151,21 +158,66 @@ class LatentPosterior(Mapping[str, Distribution]):
         tokens = self._parts.known_tokens(value.flatten(0, 1), [number]).unflatten(0, value.shape[:2])[:, :, 0]
         return self._model.transformer.offered(tokens, self._memory.data_layers)
 
-    def _states(self, number: int, count: int, earlier: list) -> Float[Tensor, "datasets draws width"]:
-        tokens = self._parts.asked_tokens([number], self._datasets)  # (datasets, 1, width)
+    def _given(
+        self, solved: Solved | None, number: int, drawn: Float[Tensor, "datasets draws"], is_first: bool
+    ) -> Solved | None:
+        """What a solver knows given a number that was drawn: each draw is a dataset of its own from the first on."""
+        if solved is None or solved.latent_guess([number]) is None:
+            return solved
+        return solved.given_draws(number, drawn) if is_first else solved.given([number], drawn.flatten()[:, None])
+
+    def _law(self, number: int, count: int, earlier: list, guess: FirstGuess | None) -> Distribution:
+        """The law of a number for each of ``count`` draws of those before it: batch shape (datasets, draws)."""
+        transformer, layers = self._model.transformer, self._memory.layers
         if not earlier:
-            return self._model.transformer.predict(tokens, self._memory.layers).expand(-1, count, -1)
+            states = transformer.predict(self._parts.asked_tokens([number], self._datasets, guess), layers)
+            law = self._parts.law(states, number, guess)
+            return repeated(law, count) if count > 1 else law
         own = [list(layer) for layer in zip(*earlier, strict=True)]
-        return self._model.transformer.predict_each(tokens.expand(-1, count, -1), self._memory.layers, own)
+        batch = self._datasets if guess is None else self._datasets * count
+        tokens = self._parts.asked_tokens([number], batch, guess)  # (datasets, 1, width), or one for each draw
+        tokens = tokens.expand(-1, count, -1) if guess is None else tokens.unflatten(0, (-1, count))[:, :, 0]
+        states = transformer.predict_each(tokens, layers, own)  # (datasets, draws, width)
+        if guess is None:
+            return self._parts.law(states, number, None)
+        law = self._parts.law(states.flatten(0, 1)[:, None], number, guess)
+        assert isinstance(law, NormalMixture)  # a solver guesses real numbers alone
+        parts = (part[:, 0].unflatten(0, (-1, count)) for part in (law.logits, law.loc, law.scale))
+        return NormalMixture(*parts, validate_args=False)
 
 
-def stratified(law: Distribution) -> Num[Tensor, "datasets draws"]:
-    """One draw from each of ``draws`` strata of equal probability, of a law that is the same for all draws."""
-    datasets, count = law.batch_shape
-    levels = (torch.arange(count) + torch.rand(datasets, count)) / count
+def sobol_levels(dimensions: int, count: int, repeats: int) -> list[Float[Tensor, " draws"]]:
+    """Uniform levels of each number at scrambled Sobol points; the last one has ``repeats`` strata at each point."""
+    *first, last = sobol_points(max(dimensions, 1), count).unbind(-1)
+    return [*first, ((torch.arange(repeats) + last[:, None]) / repeats).flatten()]
+
+
+def drawn_at(law: Distribution, levels: Float[Tensor, " draws"]) -> Num[Tensor, "datasets draws"]:
+    """Draws of a law ``(datasets, draws)`` at uniform levels: which component, and within it the rest of the level.
+
+    Components are in the order of their means, so that levels near each other give draws near each other.
+    """
     if isinstance(law, Categorical):
-        return torch.searchsorted(law.probs[:, 0].cumsum(-1), levels.to(law.probs)).clamp(max=law.probs.shape[-1] - 1)
-    return cast(Tensor, law.icdf(levels.clamp(1e-6, 1 - 1e-6)))
+        place, _ = component_at(law.probs, levels)
+        return place
+    assert isinstance(law, NormalMixture)
+    loc, order = law.loc.sort(-1)
+    place, rest = component_at(law.logits.softmax(-1).gather(-1, order), levels)
+    scale = law.scale.gather(-1, order)
+    chosen = (part.gather(-1, place[..., None])[..., 0] for part in (loc, scale))
+    return next(chosen) + next(chosen) * torch.special.ndtri(rest.clamp(1e-6, 1 - 1e-6))
+
+
+def component_at(
+    probs: Float[Tensor, "datasets draws components"], levels: Float[Tensor, " draws"]
+) -> tuple[Int[Tensor, "datasets draws"], Float[Tensor, "datasets draws"]]:
+    """The component whose share of [0, 1] a level is in, and how far in it the level is."""
+    upper = probs.cumsum(-1)
+    levels = levels.to(upper).expand(upper.shape[:-1])[..., None]
+    place = (levels > upper).sum(-1, keepdim=True).clamp(max=upper.shape[-1] - 1)
+    share = probs.gather(-1, place)
+    rest = (levels - upper.gather(-1, place) + share) / share.clamp_min(1e-12)
+    return place[..., 0], rest[..., 0]
 
 
 def repeated(law: Distribution, repeats: int) -> Distribution:

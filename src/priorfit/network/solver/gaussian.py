@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Num
 from torch import Tensor
 
 Phi = Float[Tensor, "batch heads points learned"]
@@ -196,7 +196,7 @@ def solve_by_features(phi: Phi, values: Numbers) -> Solution:
     return ByFeatures(whitener, white[..., 0], evidence)
 
 
-def repeated(numbers: Float[Tensor, "batch *shape"], sets: int) -> Float[Tensor, "repeated *shape"]:
+def repeated(numbers: Num[Tensor, "batch *shape"], sets: int) -> Num[Tensor, "repeated *shape"]:
     """The numbers of all datasets for each of several sets of queries; those of one dataset broadcast as they are."""
     return numbers if sets == 1 or len(numbers) == 1 else numbers.repeat(sets, *[1] * (numbers.ndim - 1))
 

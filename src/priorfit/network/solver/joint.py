@@ -31,8 +31,8 @@ class JointNormals(ABC):
     log_weights: Evidence
     """Log weights of the components, which sum to 1."""
 
-    noise: Evidence
-    """The standard deviation of each component's noise."""
+    noise: Float[Tensor, "batch components #points"]
+    """The standard deviation of each component's noise, at each query or the same at all."""
 
     @abstractmethod
     def moments(self) -> tuple[Numbers, Numbers]:
@@ -55,7 +55,7 @@ class JointNormals(ABC):
 
     def noise_share(self) -> Float[Tensor, "batch points"]:
         """The share of the noise in the variance of an observation, between 0 and 1."""
-        noise = (self.log_weights.exp() * self.noise.square()).sum(1, keepdim=True)  # (batch, 1)
+        noise = (self.log_weights.exp()[..., None] * self.noise.square()).sum(1)  # (batch, points or 1)
         return noise / self.observed().margins().variance
 
     def observed(self) -> "JointNormals":
@@ -99,7 +99,7 @@ class JointRegressions(JointNormals):
 
     solution: Solution
     phi: Phi
-    noise: Evidence
+    noise: Float[Tensor, "batch components 1"]
     log_weights: Evidence
 
     @classmethod
@@ -111,20 +111,20 @@ class JointRegressions(JointNormals):
         log_weights: Float[Tensor, "#batch components"],
     ) -> "JointRegressions":
         """The regressions at queries, where all sets of queries of one dataset may share noise and weights."""
-        return cls(solution, phi, noise.expand(*phi.shape[:2]), log_weights.expand(*phi.shape[:2]))
+        return cls(solution, phi, noise.expand(*phi.shape[:2])[..., None], log_weights.expand(*phi.shape[:2]))
 
     def moments(self) -> tuple[Numbers, Numbers]:
         """See `JointNormals.moments`."""
         mean, variance = self.solution.moments(self.phi)
-        return mean * self.noise[..., None], variance * self.noise.square()[..., None]
+        return mean * self.noise, variance * self.noise.square()
 
     def covariance(self) -> Covariances:
         """See `JointNormals.covariance`."""
-        return self.solution.covariance(self.phi) * self.noise.square()[..., None, None]
+        return self.solution.covariance(self.phi) * self.noise.square()[..., None]
 
     def draws(self, count: int) -> Float[Tensor, "count batch components points"]:
         """See `JointNormals.draws`: weights are drawn once, whatever the number of queries."""
-        return (self.solution.draws(self.phi, count) * self.noise[..., None, None]).movedim(-1, 0)
+        return (self.solution.draws(self.phi, count) * self.noise[..., None]).movedim(-1, 0)
 
 
 @dataclass(frozen=True)
@@ -139,25 +139,25 @@ class Observed(JointNormals):
         return self.function.log_weights
 
     @property
-    def noise(self) -> Evidence:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def noise(self) -> Float[Tensor, "batch components #points"]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """See `JointNormals.noise`."""
         return self.function.noise
 
     def moments(self) -> tuple[Numbers, Numbers]:
         """See `JointNormals.moments`."""
         mean, variance = self.function.moments()
-        return mean, variance + self.noise.square()[..., None]
+        return mean, variance + self.noise.square()
 
     def covariance(self) -> Covariances:
         """See `JointNormals.covariance`."""
         covariance = self.function.covariance()
-        identity = torch.eye(covariance.shape[-1], dtype=covariance.dtype, device=covariance.device)
-        return covariance + self.noise.square()[..., None, None] * identity
+        noise = self.noise.square().expand(covariance.shape[:-1])
+        return covariance + torch.diag_embed(noise)
 
     def draws(self, count: int) -> Float[Tensor, "count batch components points"]:
         """See `JointNormals.draws`."""
         functions = self.function.draws(count)
-        return functions + self.noise[..., None] * torch.randn_like(functions)
+        return functions + self.noise * torch.randn_like(functions)
 
     def observed(self) -> JointNormals:
         """See `JointNormals.observed`."""

@@ -149,7 +149,7 @@ class KernelSolved(Solved):
         """See `Solved.predict`: of observations, or of the function, as the problem says."""
         joint = self.joint(x)
         mean, variance = joint.moments()
-        return self._guess(mean, variance + joint.noise.square()[..., None] if self.solver.observes else variance)
+        return self._guess(mean, variance + joint.noise.square() if self.solver.observes else variance)
 
     def leave_one_out(self) -> FirstGuess:
         """See `Solved.leave_one_out`: of observations; nodes and weights are those of the whole context."""
@@ -181,9 +181,9 @@ class JointKernels(JointNormals):
     log_weights: Evidence
 
     @property
-    def noise(self) -> Evidence:  # pyright: ignore[reportIncompatibleVariableOverride]: it is one of the numbers
+    def noise(self) -> Float[Tensor, "batch nodes 1"]:  # pyright: ignore[reportIncompatibleVariableOverride]: a number
         """See `JointNormals.noise`."""
-        return self.theta[..., NOISE].exp()
+        return self.theta[..., [NOISE]].exp()
 
     def _known(self) -> Float[Tensor, "batch nodes query points"]:
         context, query = self.x

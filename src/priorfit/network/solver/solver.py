@@ -4,10 +4,10 @@ A solver conditions on a context and gives a first guess for any input; the netw
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from jaxtyping import Float, Num
@@ -18,6 +18,8 @@ from priorfit.errors import InputError
 from priorfit.network.encoders.inputs import InputEncoder
 from priorfit.network.problem import Problem
 from priorfit.network.solver.joint import JointNormals
+from priorfit.network.units import NoUnits, Units
+from priorfit.priors import Prior
 
 if TYPE_CHECKING:
     from priorfit.network.heads.head import HeadSettings
@@ -86,6 +88,21 @@ class Solved(ABC):
         """
         return None
 
+    def latent_guess(self, index: Sequence[int]) -> FirstGuess | None:
+        """The first guess for some numbers of the latents, in their order; None where the family has no such latents.
+
+        Its batch shape is (batch, numbers), in the coordinates that the network has of them.
+        """
+        return None
+
+    def given(self, index: Sequence[int], numbers: Float[Tensor, "batch known"]) -> "Solved":
+        """What is kept of the context together with known numbers of the latents; a family without them stays."""
+        return self
+
+    def given_draws(self, number: int, drawn: Float[Tensor, "batch draws"]) -> "Solved":
+        """As `given` one number, for several draws of it: those of the first dataset, then those of the next."""
+        return self
+
     def kept(self) -> object:
         """What a file keeps of a context: tensors in dataclasses that `Solver.resumed` takes; None: its points."""
         return None
@@ -101,6 +118,9 @@ class Solver(nn.Module, ABC):
     num_numbers: int
     """How many features a first guess has."""
 
+    guesses_latents: bool = False
+    """Whether `Solved.latent_guess` knows the latents of the prior."""
+
     memory_per_query: int
     """How many 4-byte numbers a query takes while it is answered."""
 
@@ -112,6 +132,10 @@ class Solver(nn.Module, ABC):
         """What was kept of a context, from what `Solved.kept` gave."""
         raise InputError(f"a {type(self).__name__} keeps no statistics of a context. Condition it on the points.")
 
+    def calibrate(self, prior: Prior, problem: Problem, units: Units | NoUnits) -> None:
+        """Take from the prior's code what is not learned, before training; most families learn all of it."""
+        return
+
     @abstractmethod
     def matrices(self) -> Iterable[nn.Parameter]:
         """The weights that Muon updates."""
@@ -119,6 +143,9 @@ class Solver(nn.Module, ABC):
 
 class SolverSettings(ABC):
     """The setting of a solver: a frozen dataclass; ``build`` makes the module."""
+
+    reads_prior: ClassVar[bool] = False
+    """Whether `Solver.calibrate` reads the prior's code, so that the network answers before it is trained."""
 
     evidence_weight: float
     """Weight of minus the context's log evidence per point in the loss. By the chain rule it is the family's own loss

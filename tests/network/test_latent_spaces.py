@@ -15,8 +15,8 @@ from torch.distributions import (
 from priorfit.description import build, describe
 from priorfit.distributions import NormalMixture
 from priorfit.errors import InputError
+from priorfit.network.latent_spaces import LatentSpace, spaces_of
 from priorfit.network.latents.densities import LatentDensity
-from priorfit.network.latents.spaces import LatentSpace, spaces_of
 from priorfit.priors.latents import named_latents, sampled
 from priorfit.seeding import seeded
 

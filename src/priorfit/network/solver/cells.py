@@ -1,0 +1,298 @@
+"""The cells of a program: a mixture of linear regressions on its latents, read off the prior's code and not learned."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from priorfit.data import Classes
+from priorfit.errors import InputError
+from priorfit.fields import check_fields
+from priorfit.importance.cells import cells_of, linearised
+from priorfit.importance.coordinated import Program, has_cells
+from priorfit.network.encoders.inputs import InputEncoder
+from priorfit.network.heads.guess import AdjustedGuessHead
+from priorfit.network.heads.head import HeadSettings
+from priorfit.network.problem import Problem
+from priorfit.network.solver.cell_guess import guess_of
+from priorfit.network.solver.cell_joint import JointCells
+from priorfit.network.solver.cell_laws import CellLaws, encoded
+from priorfit.network.solver.gaussian import LeftOut, repeated
+from priorfit.network.solver.joint import JointNormals
+from priorfit.network.solver.local import (
+    Local,
+    OfCells,
+    OfCurves,
+    Regressions,
+    Spread,
+    State,
+    joined,
+    picked,
+    refined,
+    solved,
+    without_each,
+)
+from priorfit.network.solver.solver import NO_POINTS, FirstGuess, Points, Solved, Solver, SolverSettings, Targets
+from priorfit.network.units import NoUnits, Units
+from priorfit.priors import Prior
+from priorfit.priors.program import ProgramPrior
+
+SHOWN = 4
+"""Cells, those of the largest weights, whose guesses tokens are told one by one."""
+
+NEGLIGIBLE = 18.0
+"""Cells whose log weight is so far below the largest are left out: e^-18 is 1.5e-8."""
+
+CHAINED = 32
+"""Cells that each joint draw of the latents goes on with after its first number."""
+
+ABSENT = 1e4
+"""What cells lose of their log weight that are in memory for other datasets of the batch alone."""
+
+AT_ONCE = 2**19
+"""Numbers of all cells that are in memory at a time: large pieces would be new pages each."""
+
+
+@dataclass(frozen=True)
+class CellSolver(SolverSettings):
+    """Linear regressions on the ``dimensions`` coordinates of a program's latents, one in each of ``cells``.
+
+    The law has ``branches`` Normals with one mean, or with a mean each (``curves``); all are combinations of ``rank``
+    functions of x. All of it is read off the prior's code before training, and nothing is learned.
+    """
+
+    cells: int = 256
+    dimensions: int = 2
+    curves: int = 1
+    branches: int = 1
+    rank: int = 64
+    evidence_weight: float = 0.0
+
+    reads_prior: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if min(self.cells, self.dimensions, self.branches, self.rank) < 1 or self.curves not in (1, self.branches):
+            raise InputError(
+                "cells, dimensions, branches and rank of a CellSolver must be at least 1, and curves 1 or as many as "
+                f"branches; got {self}."
+            )
+
+    def build(self, problem: Problem, encoder: InputEncoder) -> Solver:
+        """See `SolverSettings.build`."""
+        return CellRegression(self, problem)
+
+    def output_for(self, problem: Problem, output: HeadSettings | None) -> HeadSettings:
+        """See `SolverSettings.output_for`."""
+        if isinstance(problem.outcome, Classes):
+            raise InputError("CellSolver is for real targets; use a network without a solver for classes.")
+        if output is not None and not isinstance(output, AdjustedGuessHead):
+            raise InputError(f"CellSolver is corrected by AdjustedGuessHead; got {output}. Leave network.output out.")
+        return output or AdjustedGuessHead()
+
+
+class CellRegression(Solver):
+    """The module of a `CellSolver`: the laws in all cells, which contexts are regressed on and weigh."""
+
+    guesses_latents = True
+
+    def __init__(self, settings: CellSolver, problem: Problem) -> None:
+        super().__init__()
+        self.settings = settings
+        shape = (settings.cells, settings.dimensions, settings.curves, settings.branches)
+        count = sum(space.size for space in problem.latents)
+        self.laws = CellLaws(shape, settings.rank, problem.num_features, count)
+        if problem.input_range is not None:
+            self.laws.grid.lay(*(torch.full((problem.num_features,), bound) for bound in problem.input_range))
+        self.shown = min(SHOWN, settings.cells)
+        self.num_numbers = 3 * self.shown + 4
+        each = 8 * settings.curves * (settings.dimensions + 1) ** 2 + 8 * settings.branches
+        self.memory_per_query = settings.cells * each
+
+    def calibrate(self, prior: Prior, problem: Problem, units: Units | NoUnits) -> None:
+        """See `Solver.calibrate`: the cells are all that there is."""
+        if not has_cells(prior) or not isinstance(units, Units) or units.shift.ndim:
+            raise InputError(
+                f"a CellSolver needs a prior with real latents, a law of real targets and the units of the prior; got "
+                f"{prior}. Name another solver, or none."
+            )
+        assert isinstance(prior, ProgramPrior)
+        program = Program(prior)
+        if program.dimensions != self.settings.dimensions:
+            raise InputError(f"{prior} has {program.dimensions} numbers as latents; got {self.settings}.")
+        if problem.input_range is None:
+            x = prior.inputs.sample(64, 256, problem.num_features).flatten(0, 1)
+            self.laws.grid.lay(x.amin(0), x.amax(0))
+        spaces = {space.name: space for space in problem.latents}
+        laws = linearised(
+            program, cells_of(prior, (self.settings.cells,)), self.laws.grid.nodes(), partial(encoded, spaces)
+        )
+        self.laws.adopt(laws, float(units.shift), float(units.scale))
+
+    def matrices(self) -> Iterable[nn.Parameter]:
+        """See `Solver.matrices`: nothing is learned."""
+        return []
+
+    def condition(self, x: Points, y: Targets) -> "CellsSolved":
+        """See `Solver.condition`."""
+        at_once, dtype = self._at_once(x.shape[1]), self.laws.dtype
+        parts = [
+            solved(self.laws.coarse(some_x), some_y.to(dtype)).log_evidence
+            for some_x, some_y in zip(x.split(at_once), y.split(at_once), strict=True)
+        ]
+        # Cells are chosen in the precision of the weights: products of all of them in float64 would take far longer.
+        first = (torch.cat(parts) + self.laws.log_weights).double().detach()
+        best = first.nan_to_num(-torch.inf).amax(1, keepdim=True)
+        near = ~(first < best - NEGLIGIBLE)  # a cell that is not finite is kept, and solved below
+        index = near.double().topk(int(near.sum(1).max()), dim=1).indices.sort(dim=1).values
+        local, found = self._refined(x, y, index)
+        weighted = found.log_evidence + self.laws.log_weights[index].double()
+        weighted = torch.where(near.gather(1, index), weighted, weighted - ABSENT)
+        return CellsSolved(self, index, found, weighted.log_softmax(1), weighted.logsumexp(1), (local, y))
+
+    def _refined(self, x: Points, y: Targets, index: Int[Tensor, "batch kept"]) -> tuple[Local, Regressions]:
+        """The posteriors in the cells that are left, of some datasets at a time."""
+        numbers = index.shape[1] * self.settings.curves * (self.settings.dimensions + 1) ** 2 * max(1, x.shape[1])
+        at_once = max(1, AT_ONCE // numbers)
+        pieces = zip(x.split(at_once), y.split(at_once), index.split(at_once), strict=True)
+        parts = [refined(self.laws.fine(some, cells), targets.double()) for some, targets, cells in pieces]
+        return joined([local for local, _ in parts]), joined([found for _, found in parts])
+
+    def _at_once(self, points: int) -> int:
+        numbers = self.settings.cells * self.settings.curves * (self.settings.dimensions + 1) * max(1, points)
+        return max(1, AT_ONCE // numbers)
+
+    def resumed(self, statistics: "CellStatistics") -> "CellsSolved":
+        """See `Solver.resumed`."""
+        kept = statistics
+        none = torch.zeros(*kept.index.shape, self.settings.curves, 0, dtype=torch.float64, device=kept.index.device)
+        parts = Regressions(kept.state, kept.spread, kept.log_weights, none)
+        return CellsSolved(self, kept.index, parts, kept.log_weights, kept.evidence, None)
+
+
+@dataclass(frozen=True)
+class CellStatistics:
+    """What a file keeps of a context: the cells that matter, and the posterior of w in each."""
+
+    index: Int[Tensor, "batch kept"]
+    log_weights: OfCells
+    state: State
+    spread: Spread
+    evidence: Float[Tensor, " batch"]
+
+
+@dataclass(frozen=True)
+class CellsSolved(Solved):
+    """The regressions of the cells that a context leaves, and their weights."""
+
+    solver: CellRegression
+    index: Int[Tensor, "batch kept"]
+    found: Regressions
+    log_weights: OfCells
+    evidence: Float[Tensor, " batch"]
+    context: tuple[Local, Targets] | None
+    """The law at the points of the context, and their targets."""
+
+    @property
+    def log_evidence(self) -> Float[Tensor, " batch"]:
+        """See `Solved.log_evidence`; all cells have equal weights before the context."""
+        return self.evidence
+
+    def kept(self) -> CellStatistics:
+        """See `Solved.kept`."""
+        return CellStatistics(self.index, self.log_weights, self.found.state, self.found.spread, self.evidence)
+
+    def predict(self, x: Points) -> FirstGuess:
+        """See `Solved.predict`."""
+        local = self.solver.laws.fine(x, self.index).around(self.found.state, self.found.spread)
+        mean, variance = local.fitted(self.found.state), local.leverage(self.found.spread)
+        return self._guess(local, mean, variance, self.log_weights[..., None])
+
+    @cached_property
+    def _left_out(self) -> tuple[Local, OfCurves, OfCurves]:
+        if self.context is None:
+            raise InputError(NO_POINTS)
+        local, y = self.context
+        return local, *without_each(local, y.double(), self.found)
+
+    @property
+    def left_out(self) -> LeftOut:
+        """What each cell says of each point given the others; of the first mean where there are several."""
+        local, mean, variance = self._left_out
+        return LeftOut((local.mean + mean)[:, :, 0], variance[:, :, 0])
+
+    def leave_one_out(self) -> FirstGuess:
+        """See `Solved.leave_one_out`; each cell loses the evidence that the point was for it."""
+        local, mean, variance = self._left_out
+        assert self.context is not None  # `_left_out` has looked
+        told = local.log_density(self.context[1].double(), mean, variance)
+        return self._guess(local, mean, variance, (self.log_weights[..., None] - told).log_softmax(1))
+
+    def _guess(
+        self, local: Local, mean: OfCurves, variance: OfCurves, log_weights: Float[Tensor, "batch kept #points"]
+    ) -> FirstGuess:
+        """The mixture of all cells and branches, and what tokens are told of it."""
+        scale = (variance + local.variance).sqrt()
+        loc = (local.mean + mean).expand_as(scale)
+        return guess_of(log_weights.expand_as(scale[:, :, 0]), local.log_share, loc, scale, self._like)
+
+    @property
+    def _like(self) -> tuple[int, torch.dtype]:
+        return self.solver.shown, self.solver.laws.dtype
+
+    def joint(self, x: Points) -> JointNormals | None:
+        """See `Solved.joint`; a law of several Normals has no Gaussian in each cell."""
+        if self.solver.settings.branches > 1:
+            return None
+        sets = len(x) // len(self.index)
+        index, state, spread, weights = (
+            repeated(each, sets).expand(len(x), *each.shape[1:])
+            for each in (self.index, self.found.state, self.found.spread, self.log_weights)
+        )
+        local = self.solver.laws.fine(x, index).around(state, spread)
+        return JointCells(local, state, spread, weights)
+
+    def latent_guess(self, index: Sequence[int]) -> FirstGuess:
+        """See `Solved.latent_guess`."""
+        mean, slope, variance = self.solver.laws.numbers_in(self.index, index)
+        loc = mean + (slope @ self.found.state[..., None])[..., 0]  # (batch, kept, numbers)
+        scale = (((slope @ self.found.spread) * slope).sum(-1) + variance).sqrt()
+        log_weights = self.log_weights[..., None].expand_as(loc)
+        share, loc, scale = (each[:, :, None] for each in (torch.zeros_like(loc), loc, scale))
+        return guess_of(log_weights, share, loc, scale, self._like)
+
+    def given(self, index: Sequence[int], numbers: Float[Tensor, "batch known"]) -> "CellsSolved":
+        """See `Solved.given`: a known number is one more observation of w, with no noise."""
+        state, spread, weights = self.found.state, self.found.spread, self.log_weights
+        mean, slope, variance = self.solver.laws.numbers_in(self.index, index)
+        for place in range(len(index)):
+            own = slope[:, :, place]  # (batch, kept, dimensions)
+            moved = (spread @ own[..., None])[..., 0]
+            total = (own * moved).sum(-1) + variance[:, :, place]
+            error = numbers[:, place, None].double() - mean[:, :, place] - (own * state).sum(-1)
+            weights = weights - 0.5 * (error.square() / total + total.log())
+            state = state + moved * (error / total)[..., None]
+            spread = spread - moved[..., :, None] * (moved / total[..., None])[..., None, :]
+        found = replace(self.found, state=state, spread=spread)
+        return replace(self, found=found, log_weights=weights.log_softmax(1), context=None)
+
+    def given_draws(self, number: int, drawn: Float[Tensor, "batch draws"]) -> "CellsSolved":
+        """See `Solved.given_draws`; each draw goes on with the cells of the largest weights."""
+        mean, slope, variance = (each[:, :, 0] for each in self.solver.laws.numbers_in(self.index, [number]))
+        moved = (self.found.spread @ slope[..., None])[..., 0]  # (batch, kept, dimensions)
+        total = (slope * moved).sum(-1) + variance
+        error = drawn.double()[..., None] - (mean + (slope * self.found.state).sum(-1))[:, None]  # (batch, draws, kept)
+        weights = self.log_weights[:, None] - 0.5 * (error.square() / total[:, None] + total.log()[:, None])
+        top = weights.topk(min(CHAINED, weights.shape[2]), dim=2)
+        spread = self.found.spread - moved[..., :, None] * (moved / total[..., None])[..., None, :]
+        steps = picked(moved / total[..., None], top.indices) * error.gather(2, top.indices).flatten(0, 1)[..., None]
+        state = picked(self.found.state, top.indices) + steps
+        log_weights = top.values.flatten(0, 1).log_softmax(1)
+        none = torch.zeros(*log_weights.shape, self.solver.settings.curves, 0, dtype=state.dtype, device=state.device)
+        found = Regressions(state, picked(spread, top.indices), log_weights, none)
+        evidence = self.evidence.repeat_interleave(drawn.shape[1], 0)
+        return CellsSolved(self.solver, picked(self.index, top.indices), found, log_weights, evidence, None)
