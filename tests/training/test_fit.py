@@ -1,6 +1,7 @@
 import pytest
 import torch
 from tiny_recipes import TINY_NETWORK
+from torch.distributions import Normal
 
 import priorfit as pf
 from priorfit.errors import InputError, PriorError
@@ -80,3 +81,19 @@ def test_a_bounded_prior_outside_of_its_sample_does_not_stop_training():
     )
     model = pf.fit(pf.GaussianProcess(), num_points=6, steps=30, network=settings, progress=False)
     assert model.card.training["steps"] == 30
+
+
+def test_a_program_is_read_before_training_and_its_best_weights_are_kept():
+    @pf.prior(num_features=1, slope=Normal(0.0, 1.0), level=Normal(0.0, 1.0))
+    def lines(x, slope, level):
+        return Normal(level + slope * x[..., 0], 0.1)
+
+    model = pf.fit(lines, num_points=8, steps=4, progress=False)
+    assert type(model.settings.solver).__name__ == "CellSolver"
+    judged = model.card.training["left_out"]
+    assert judged["best"] <= judged["before"]
+    with pf.seeded(0):
+        tasks = lines.sample(4, 7).split(6)
+    ppd = model.condition(tasks.context_x, tasks.context_y).predict(tasks.query_x)
+    exact = pf.exact(lines).condition(tasks.context_x, tasks.context_y).predict(tasks.query_x)
+    torch.testing.assert_close(ppd.mean, exact.mean.float(), atol=0.02, rtol=0)

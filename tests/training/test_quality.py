@@ -6,7 +6,7 @@ import torch
 from torch.distributions import Normal
 
 import priorfit as pf
-from priorfit.errors import GapWarning, InputError
+from priorfit.errors import GapWarning, InputError, TrainingError
 from priorfit.metrics import Estimate
 from priorfit.training import Budget, Display, Reading, Recipe
 from priorfit.training.gap import GapMeter
@@ -42,6 +42,13 @@ def test_training_ends_as_soon_as_the_gap_is_reached():
     assert found["mean"] + found["half_width"] <= 5.0 == found["asked"]
     assert judge_for(Recipe(GP, 5, Budget(minutes=1.0))).measure(model) == pytest.approx(found["mean"])
     assert model.prior is GP
+
+
+def test_a_training_by_its_gap_leaves_its_model_in_the_folder(tmp_path):
+    model = pf.fit(GP, num_points=5, gap=5.0, minutes=0.02, network=TINY, progress=False, folder=tmp_path / "run")
+    assert pf.load(tmp_path / "run" / "model").card.training["gap"] == model.card.training["gap"]
+    with pytest.raises(TrainingError, match="already holds a run"):
+        pf.fit(GP, num_points=5, gap=5.0, minutes=0.02, network=TINY, progress=False, folder=tmp_path / "run")
 
 
 def test_a_gap_that_is_not_reached_is_told():
@@ -109,7 +116,7 @@ def test_one_round_says_nothing_of_minutes():
         ({"gap": 0.0}, "gap is a positive number of nats"),
         ({"gap": 0.1, "minutes": 0.0}, "minutes is the longest training"),
         ({"gap": 0.1, "steps": 10}, "no fixed number of steps"),
-        ({"gap": 0.1, "folder": "run"}, "keeps no checkpoints"),
+        ({"gap": 0.1, "folder": "run", "resume": True}, "keeps no checkpoints to resume"),
     ],
 )
 def test_wrong_aims_are_refused(options: dict, words: str):

@@ -173,7 +173,8 @@ def test_fit_goes_on_from_the_winners_weights_with_what_is_left_of_the_clock(
     monkeypatch.setattr(FIT, "race", lambda *_: replace(found, seconds=45.0))
     started: list[tuple[Recipe, Model]] = []
 
-    def caught(recipe: Recipe, options: object, display: Display, start: Model) -> Model:
+    def caught(recipe: Recipe, options: object, display: Display, start: Model, stop: object) -> Model:
+        assert stop is None  # a race's winner answers nothing before it is trained
         started.append((recipe, start))
         return start
 

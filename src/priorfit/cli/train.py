@@ -1,11 +1,14 @@
 """``priorfit train`` of a recipe, of a prior of one's own (FILE.py:NAME), or of a model on tasks (--from, --tasks)."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from priorfit.cli.arguments import beginning_with, is_prior, prior_at
+
+MINUTES = 3.0
+"""The budget of a prior or of tasks where none is named."""
 
 
 def train(  # noqa: PLR0913  one argument an option
@@ -25,7 +28,13 @@ def train(  # noqa: PLR0913  one argument an option
     device: Annotated[str | None, typer.Option(help="Such as cpu or cuda:1.")] = None,
     checkpoint_seconds: Annotated[float, typer.Option(help="How often the run is saved.")] = 120.0,
     workers: Annotated[int, typer.Option(help="Background processes that draw the prior; 0: this one does.")] = 0,
-    minutes: Annotated[float, typer.Option(help="The budget, for a prior or tasks of your own.")] = 3.0,
+    minutes: Annotated[
+        float | None,
+        typer.Option(help="The budget, for a prior or tasks of your own; by default 3, and with --gap at most 30."),
+    ] = None,
+    gap: Annotated[
+        float | None, typer.Option(help="Train a prior of your own until the gap to the truth is below so many nats.")
+    ] = None,
     num_points: Annotated[int, typer.Option(help="Points of a dataset, for a prior of your own.")] = 100,
 ) -> None:
     """Train a network by a recipe, or fine-tune a model on tasks; under torchrun, on several processes."""
@@ -37,27 +46,33 @@ def train(  # noqa: PLR0913  one argument an option
         from priorfit.training.recipe import file_name
         from priorfit.zoo import load
 
-    if (recipe is None) == (tasks is None) or (tasks is not None and start is None):
-        raise typer.BadParameter("give a recipe, or a model and tasks: --from MODEL --tasks FOLDER.")
+    check_choice(recipe, tasks, start, gap)
+    budget = MINUTES if minutes is None and gap is None else minutes
     if tasks is not None:
         assert start is not None
         model = load(start)
         place = folder or Path("runs") / f"{model.card.name}-tuned"
         with readable_interruption():
-            training.finetune(model, tasks, minutes=minutes, folder=place, resume=resume, device=device)
-        answers.print(f"{place / 'model'}", highlight=False, soft_wrap=True)
-        return
-    assert recipe is not None
-    if is_prior(recipe):
+            training.finetune(model, tasks, minutes=budget or MINUTES, folder=place, resume=resume, device=device)
+    elif recipe is not None and is_prior(recipe):
         prior = prior_at(recipe)
         place = folder or Path("runs") / file_name(recipe.rpartition(":")[-1])
         with readable_interruption():
-            training.fit(prior, num_points=num_points, minutes=minutes, folder=place, resume=resume, device=device)
-        answers.print(f"{place / 'model'}", highlight=False, soft_wrap=True)
-        return
-    settings = training.read_recipe(recipe)
-    place = folder or Path("runs") / settings.name
-    options = training.RunOptions(place, resume, device, checkpoint_seconds, workers, resume_by="--resume")
-    with readable_interruption():
-        training.train(settings, options, display_for(errors), None if start is None else load(start))
+            where: dict[str, Any] = {"folder": place, "resume": resume, "device": device}
+            training.fit(prior, num_points=num_points, minutes=budget, gap=gap, **where)
+    else:
+        assert recipe is not None
+        settings = training.read_recipe(recipe)
+        place = folder or Path("runs") / settings.name
+        options = training.RunOptions(place, resume, device, checkpoint_seconds, workers, resume_by="--resume")
+        with readable_interruption():
+            training.train(settings, options, display_for(errors), None if start is None else load(start))
     answers.print(f"{place / 'model'}", highlight=False, soft_wrap=True)
+
+
+def check_choice(recipe: str | None, tasks: object, start: str | None, gap: float | None) -> None:
+    """Refuse options that do not go together."""
+    if (recipe is None) == (tasks is None) or (tasks is not None and start is None):
+        raise typer.BadParameter("give a recipe, or a model and tasks: --from MODEL --tasks FOLDER.")
+    if gap is not None and (recipe is None or not is_prior(recipe)):
+        raise typer.BadParameter("--gap is for a prior of your own, FILE.py:NAME; a recipe has its own budget.")

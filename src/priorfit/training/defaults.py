@@ -1,10 +1,24 @@
 """Which network suits which prior: what won the pilots, for priors that are known."""
 
+from dataclasses import replace
 from functools import singledispatch
 from typing import Literal
 
+import torch
+
 from priorfit.data import Classes
-from priorfit.network import ClassSolver, KernelSolver, LatentSolver, LinearSolver, NetworkSettings, SolverSettings
+from priorfit.importance.cells import cells_of
+from priorfit.importance.coordinated import Program, has_cells
+from priorfit.network import (
+    CellSolver,
+    ClassSolver,
+    KernelSolver,
+    LatentSolver,
+    LinearSolver,
+    NetworkSettings,
+    SolverSettings,
+)
+from priorfit.network.solver.grids import NODES
 from priorfit.priors import (
     BayesianNetwork,
     Binarized,
@@ -18,13 +32,26 @@ from priorfit.priors import (
     Standardized,
     WeightedFeatures,
 )
-from priorfit.training.recipe import DataSettings
+from priorfit.priors.program import ProgramPrior
+from priorfit.training.recipe import DataSettings, OptimiserSettings
 
 MOST_COMPONENTS = 8
 """More components than this gained nothing in the pilots, and each costs a factorisation."""
 
 UNKNOWN_SCALE = 4
 """Components that a known function gets where its scale, its threshold or its features vary between datasets."""
+
+CELLS = (64, 128, 256, 512, 1024)
+"""Numbers of cells that a program's prior may be split into: the fewest in which its law is smooth."""
+
+ROUGH, SMOOTH_RANK, ROUGH_RANK = 0.4, 64, 192
+"""Functions of x that the law in all cells is made of: more of them where it is far from linear, and may jump."""
+
+SMALL_STEPS = 0.1
+"""The learning rate of a network that answers before it is trained, as a share of the usual one."""
+
+LAYERS_BEHIND_CELLS = 2
+"""What the cells of a program leave to correct is little."""
 
 LAYERS_BEHIND_LATENTS = 2
 """A solver with latents leaves little to correct; fewer layers make more steps."""
@@ -42,6 +69,9 @@ def suggested_network(prior: Prior) -> NetworkSettings | None:
         return NetworkSettings(layers=LAYERS_BEHIND_LATENTS, solver=KernelSolver())
     if hyper_parameters(prior) and has_one_ranged_feature(prior):
         return NetworkSettings(layers=LAYERS_BEHIND_LATENTS, solver=LatentSolver(latents=hyper_parameters(prior)))
+    if has_cells(prior) and prior.num_features in NODES:
+        assert isinstance(prior, ProgramPrior)
+        return NetworkSettings(layers=LAYERS_BEHIND_CELLS, solver=cell_solver(prior))
     components = regressions(prior)
     return NetworkSettings(solver=linear_solver(prior, components)) if components else None
 
@@ -134,6 +164,14 @@ def linear_solver(prior: Prior, components: int) -> SolverSettings:
     return ClassSolver(features=16, components=min(components, 2), hidden=64)
 
 
+def cell_solver(prior: ProgramPrior) -> CellSolver:
+    """The cells that suit a program, as many as its law needs to be smooth in each."""
+    program, cells = Program(prior), cells_of(prior, CELLS)
+    law = program.branches(cells.centres[:1], torch.zeros(1, prior.num_features))
+    rank = SMOOTH_RANK if cells.bend < ROUGH else ROUGH_RANK
+    return CellSolver(len(cells.centres), program.dimensions, law.mean.shape[-1], law.scale.shape[-1], rank)
+
+
 def candidates(prior: Prior) -> dict[str, NetworkSettings]:
     """The networks that race for a prior of which nothing is known."""
     found = {"plain transformer": NetworkSettings(), "linear solver": NetworkSettings(solver=linear_solver(prior, 4))}
@@ -149,4 +187,13 @@ def default_data(network: NetworkSettings, targets: Literal["sampled", "expected
     """
     if network.solver is None:
         return DataSettings(batch_size=16, micro_batches=4, targets=targets, same_n=False)
+    if network.solver.reads_prior:
+        return DataSettings(batch_size=16, micro_batches=2, targets=targets, same_n=False)
     return DataSettings(batch_size=64, targets=targets)
+
+
+def default_optimiser(network: NetworkSettings, optimiser: OptimiserSettings) -> OptimiserSettings:
+    """Small steps for a network that is close to the truth before it is trained: large ones would lead away from it."""
+    if network.solver is None or not network.solver.reads_prior:
+        return optimiser
+    return replace(optimiser, learning_rate=SMALL_STEPS * optimiser.learning_rate)

@@ -8,7 +8,8 @@ from priorfit.errors import InputError
 from priorfit.network import PFN, Model, NetworkSettings
 from priorfit.paths import usable_path
 from priorfit.priors import Prior
-from priorfit.training.defaults import candidates, default_data, suggested_network
+from priorfit.training.defaults import candidates, default_data, default_optimiser, suggested_network
+from priorfit.training.judge import kept_best
 from priorfit.training.loop import RunOptions
 from priorfit.training.progress import Display, Silent
 from priorfit.training.quality import FIRST_MINUTES, Aim, trained_until
@@ -53,7 +54,7 @@ def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to
         network: Size and parts of the network. By default it is what suits the prior (`suggested_network`); where
             nothing is known of the prior and the budget is in minutes, candidates race for a share of it.
         progress: Show a line with loss, gap and time left.
-        folder: Save checkpoints and metrics here, so that a stopped run can go on.
+        folder: Save checkpoints and metrics here, so that a stopped run can go on; with ``gap`` the model alone.
         resume: Go on with the run in the folder, which the same call started; it ends in the same weights.
         device: Such as ``"cuda"``; by default a GPU where there is one.
 
@@ -64,7 +65,7 @@ def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to
     """
     check_takes(prior)
     check_network(network)
-    aim = None if gap is None else aim_of(gap, minutes, steps, folder)
+    aim = None if gap is None else aim_of(gap, minutes, steps, resume)
     if minutes is None and steps is None:
         minutes = FIRST_MINUTES
     recipe = Recipe(
@@ -80,18 +81,20 @@ def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to
     begun = None if options.folder is None or not resume else RunFolder(options.folder)
     recipe, start = as_begun(recipe, begun) if begun and begun.holds_run() else prepared(recipe, network, display)
     told = (recipe, options, display, start)
-    model = train(*told) if aim is None else trained_until(*told, aim)
+    model = train(*told, kept_best(recipe)) if aim is None else trained_until(*told, aim)
     assert isinstance(model, PFN)
     model.prior, model.more = prior, fit_more
     return model
 
 
-def aim_of(gap: float, minutes: float | None, steps: int | None, folder: str | Path | None) -> Aim:
+def aim_of(gap: float, minutes: float | None, steps: int | None, resume: bool) -> Aim:
     """What a training by its gap aims at."""
     if steps is not None:
         raise InputError(f"a training by its gap has no fixed number of steps; got gap={gap} and steps={steps}.")
-    if folder is not None:
-        raise InputError("a training by its gap keeps no checkpoints; leave out folder, and save the model it returns.")
+    if resume:
+        raise InputError(
+            "a training by its gap keeps no checkpoints to resume; go on with model.fit_more(minutes=...)."
+        )
     return Aim(float(gap), MOST_MINUTES if minutes is None else minutes)
 
 
@@ -102,7 +105,7 @@ def fit_more(model: Model, minutes: float | None, steps: int | None) -> Model:
     assert model.prior is not None
     told = recipe_from({**model.card.recipe, "prior": PLACEHOLDER, "stages": None})
     recipe = replace(told, prior=model.prior, budget=Budget(steps=steps, minutes=minutes), seed=told.seed + 1)
-    longer = train(recipe, RunOptions(), Silent(), model)
+    longer = train(recipe, RunOptions(), Silent(), model, kept_best(recipe))
     longer.prior, longer.more = model.prior, fit_more
     return longer
 
@@ -136,7 +139,8 @@ def prepared(
     if settings is None and recipe.budget.minutes is None:
         settings = NetworkSettings()  # a budget in steps has no clock to share
     if settings is not None:
-        return replace(recipe, network=settings, data=default_data(settings, targets)), None
+        data, optimiser = default_data(settings, targets), default_optimiser(settings, recipe.optimiser)
+        return replace(recipe, network=settings, data=data, optimiser=optimiser), None
     assert recipe.budget.minutes is not None
     found = race(recipe, candidates(prior), 60 * recipe.budget.minutes)
     display.announce(f"{recipe.name}: {found}")

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from priorfit.data import Batch
-from priorfit.network import Model
+from priorfit.network import Model, NetworkSettings
 from priorfit.priors import Prior
 from priorfit.seeding import seeded
 from priorfit.training.batches import JUDGE_STREAM
@@ -17,6 +17,9 @@ State = Mapping[str, Tensor]
 
 NUM_SIZES = 4
 """Context sizes that a judge asks about."""
+PATIENCE, JUDGED = 8, 16
+"""Readings without a better one after which a network that answers before it is trained is trained no more, and the
+datasets of each size that it is judged by."""
 NUM_DATASETS = 16
 """Datasets of each size; the same ones at each reading, so that differences are paired."""
 
@@ -32,6 +35,14 @@ class EarlyStop:
     tasks: Prior
     patience: int = 5
     datasets: int = NUM_DATASETS
+
+
+def kept_best(recipe: Recipe) -> EarlyStop | None:
+    """What keeps the best weights, those of the start included, of a network that answers before it is trained."""
+    solver = recipe.network.solver if isinstance(recipe.network, NetworkSettings) else None
+    if solver is None or not solver.reads_prior:
+        return None
+    return EarlyStop(recipe.prior, patience=PATIENCE, datasets=JUDGED)
 
 
 class Judge:

@@ -12,7 +12,7 @@ from priorfit.data import Classes
 from priorfit.description import describe
 from priorfit.errors import TrainingError
 from priorfit.network import Model, NetworkSettings, Problem, load_model
-from priorfit.network.latents.spaces import LatentSpace, spaces_of
+from priorfit.network.latent_spaces import LatentSpace, spaces_of
 from priorfit.network.problem import columns_of, fewest_features
 from priorfit.priors.latents import sampled
 from priorfit.seeding import seeded
@@ -44,6 +44,8 @@ def start_network(recipe: Recipe, start: Model | None) -> Model:
     problem = replace(problem_of(recipe, sample), latents=latents)
     with seeded(recipe.seed, WEIGHT_STREAM):
         network = built_within_memory(lambda: recipe.network.build(problem, target_sample=sample))
+        if start is None:
+            network.calibrate(recipe.prior)
     if start is not None:
         copy_weights(start, network)
     return network

@@ -13,6 +13,9 @@ from priorfit.training.trainer import Trainer
 TIMED_STEPS = 24
 """Steps whose time turns a budget in minutes into a number of steps."""
 
+TIMED_SHARE = 0.05
+"""Share of a budget in minutes that the timing may take, where steps are slow."""
+
 PLANNED_SHARE = 0.95
 """Share of a budget in minutes that is planned, since machines slow down during a run more often than they speed up."""
 
@@ -36,19 +39,22 @@ def planned_steps(recipe: Recipe, network: Model, group: Processes) -> int:
         return max(1, math.ceil(budget.datasets / per_step))
     assert budget.minutes is not None
     seconds = 60 * PLANNED_SHARE * budget.minutes * group.count
-    steps = max(1, int(seconds / seconds_per_step(recipe, network)))
+    steps = max(1, int(seconds / seconds_per_step(recipe, network, TIMED_SHARE * seconds)))
     return group.same_everywhere(steps)
 
 
-def seconds_per_step(recipe: Recipe, network: Model) -> float:
-    """The mean time of a step, after some to warm up."""
+def seconds_per_step(recipe: Recipe, network: Model, most: float) -> float:
+    """The mean time of a step, after some to warm up; fewer are timed where they would take ``most`` seconds."""
     trial = Trainer(copy.deepcopy(network), recipe, steps=2 * TIMED_STEPS)
-    for _ in range(TIMED_STEPS // 4):
+    begun = start = time.perf_counter()
+    warm = timed = 0
+    while timed < TIMED_STEPS and (timed < 1 or time.perf_counter() - begun < most):
         trial.take_step()
-    start = time.perf_counter()
-    for _ in range(TIMED_STEPS):
-        trial.take_step()
-    return (time.perf_counter() - start) / TIMED_STEPS
+        if warm < TIMED_STEPS // 4 and time.perf_counter() - begun < most / 4:
+            warm, start = warm + 1, time.perf_counter()
+        else:
+            timed += 1
+    return (time.perf_counter() - start) / timed
 
 
 class Clockwork:

@@ -8,10 +8,15 @@ from priorfit.errors import GapWarning, InputError
 from priorfit.metrics import Estimate
 from priorfit.network import Model
 from priorfit.training.gap import GapMeter
+from priorfit.training.judge import kept_best
 from priorfit.training.loop import RunOptions
 from priorfit.training.progress import Display
 from priorfit.training.recipe import Budget, Recipe
+from priorfit.training.resume import RunFolder
 from priorfit.training.stages import train
+
+SHORT_MINUTES = 0.5
+"""The first round of a network that answers before it is trained."""
 
 FIRST_MINUTES = 2.0
 """Length of the first round; each other one is as long as all before it, so that its learning rate may start anew."""
@@ -55,11 +60,16 @@ def judge_for(recipe: Recipe) -> GapMeter:
 def trained_until(recipe: Recipe, options: RunOptions, display: Display, start: Model | None, aim: Aim) -> Model:
     """Rounds from a start until the gap is reached, the minutes are over, or a round hardly helped."""
     assert recipe.budget.minutes is not None  # those of the first round, of which a race may have taken some
+    place = None if options.folder is None else RunFolder(options.folder)
+    if place is not None:
+        place.begin("model.fit_more")
     length, raced = recipe.budget.minutes, min(aim.minutes, FIRST_MINUTES) - recipe.budget.minutes
+    stop = kept_best(recipe)
+    length = length if stop is None else min(length, SHORT_MINUTES)
     begun, meter, readings = perf_counter() - 60 * raced, judge_for(recipe), list[Estimate]()
     while True:
         told = replace(recipe, budget=Budget(minutes=length), seed=recipe.seed + len(readings))
-        model = start = train(told, options, display, start)
+        model = start = train(told, options.at(None, resume=False), display, start, stop)
         readings.append(meter.estimate(model))
         spent = (perf_counter() - begun) / 60
         display.announce(words(readings, aim, spent))
@@ -69,6 +79,8 @@ def trained_until(recipe: Recipe, options: RunOptions, display: Display, start: 
             break
         length = min(spent, left)
     model.card.training["gap"] = summary(readings[-1], aim, spent)
+    if place is not None:
+        model.save(place.model)
     if not aim.is_met(readings[-1]):
         warnings.warn(failure(readings, aim, spent), GapWarning, stacklevel=3)
     return model
