@@ -20,6 +20,7 @@ from priorfit.distributions import BoundedRiemann, NormalMixture, UnboundedRiema
 from priorfit.errors import InputError, OutsideTrainingWarning
 from priorfit.network import (
     PFN,
+    CellSolver,
     ClassSolver,
     Columns,
     Harmonics,
@@ -190,6 +191,7 @@ def test_the_command_wants_to_know_what_to_write(capsys: pytest.CaptureFixture[s
 
 
 REFUSED = {
+    "CellSolver chooses its cells by the data": lambda: network(Real(), solver=CellSolver(6, 2, rank=8)),
     "LatentSolver chooses its nodes": lambda: network(Real(), solver=LatentSolver(Harmonics(order=6))),
     "LinearSolver for classes is expectation propagation": lambda: network(Classes(2), 2, solver=LinearSolver(6, 2, 8)),
     "ClassSolver is expectation propagation": lambda: network(Classes(3), 2, solver=ClassSolver(6, 2, 8)),

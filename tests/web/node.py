@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from web.fixtures import write_fixture
 
 import priorfit.web
 
 NODE = shutil.which("node")
 MODULES = Path(priorfit.web.__file__).parent / "js"
 HERE = Path(__file__).parent
+TOLERANCE = 1e-5
+"""The most by which numbers of the page may differ from those of Python."""
 
 needs_node = pytest.mark.skipif(NODE is None, reason="needs node: apt-get install nodejs")
 
@@ -23,3 +26,9 @@ def run_script(name: str, *arguments: object) -> Any:
     done = subprocess.run(command, capture_output=True, text=True, timeout=280)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+def compared(folder: Path) -> dict[str, float]:
+    """The largest difference of each layer and of the log densities, between Python and JavaScript."""
+    (found,) = run_script("parity.mjs", folder, write_fixture(folder))
+    return found

@@ -76,9 +76,11 @@ function compared(folder, fixture) {
       differences.stddev = largest(moments.stddev, moments.stddev.map((_, i) => ppd.stddev(i)))
     }
     Object.assign(differences, latentDifferences(posterior.latents(), known, latents))
-    const found = layersOf(model, posterior, matrix(queryX, columns))
-    for (const [name, values] of Object.entries(layers)) {
-      differences[name] = largest(values, found[name].data)
+    if (Object.keys(layers).length > 0) {
+      const found = layersOf(model, posterior, matrix(queryX, columns))
+      for (const [name, values] of Object.entries(layers)) {
+        differences[name] = largest(values, found[name].data)
+      }
     }
     for (const [name, value] of Object.entries(differences)) {
       worst[name] = Math.max(worst[name] ?? 0, value)

@@ -195,11 +195,9 @@ def test_a_wrong_link_is_a_sentence(behind: str, sentence: str, browser: Browser
 
 
 def test_points_can_be_typed(page: Browser) -> None:
-    page.run("document.getElementById('lines').value = '0.1, 0.2\\n0.5\\t-1\\n'")
-    page.push("apply")
+    page.type_points("0.1, 0.2\n0.5\t-1\n")
     assert page.points() == [{"x": 0.1, "y": 0.2}, {"x": 0.5, "y": -1}]
-    page.run("document.getElementById('lines').value = '0.1 a'")
-    page.push("apply")
+    page.type_points("0.1 a")
     assert "Line 1 is not 2 numbers (x y)" in page.text("remarks")
 
 

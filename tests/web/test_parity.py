@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 import torch
 from web.fixtures import scrambled, write_fixture
-from web.node import needs_node, run_script
+from web.node import TOLERANCE, compared, needs_node, run_script
 
 import priorfit as pf
 from priorfit.data import Classes, Outcome, Real
@@ -23,20 +23,13 @@ from priorfit.network import (
 )
 from priorfit.network.encoders.inputs import NoEncoder
 from priorfit.network.heads.classes import TemperedHead
-from priorfit.network.latents.spaces import LatentSpace
+from priorfit.network.latent_spaces import LatentSpace
 from priorfit.zoo import catalogue, names
 
 pytestmark = needs_node
 
-TOLERANCE = 1e-5
 SMALL = {"width": 16, "layers": 2, "attention_heads": 2, "feedforward": 24}
 UNIT = (0.0, 1.0)
-
-
-def compared(folder: Path) -> dict[str, float]:
-    """The largest difference of each layer and of the log densities, between Python and JavaScript."""
-    (found,) = run_script("parity.mjs", folder, write_fixture(folder))
-    return found
 
 
 def network(

@@ -70,6 +70,7 @@ def why_not(solver: str) -> str:
         "LinearSolver": "its LinearSolver for classes is expectation propagation",
         "ClassSolver": "its ClassSolver is expectation propagation",
         "LatentSolver": "its LatentSolver chooses its nodes by the data, with Cholesky factors that ONNX does not have",
+        "CellSolver": "its CellSolver chooses its cells by the data, with Cholesky factors that ONNX does not have",
     }
     return reasons.get(solver, f"its {solver} needs Cholesky factors that ONNX does not have")
 

@@ -6,9 +6,9 @@ from priorfit.network import PFN, Model, TableNetwork
 
 RUN = frozenset(
     {"LinearEncoder", "NoEncoder", "FourierEncoder", "PolynomialEncoder"}
-    | {"NormalHead", "NormalMixtureHead", "CorrectedMixtureHead", "RiemannHead"}
+    | {"NormalHead", "NormalMixtureHead", "CorrectedMixtureHead", "AdjustedGuessHead", "RiemannHead"}
     | {"SoftmaxHead", "TemperedHead", "SigmoidHead"}
-    | {"LinearSolver", "ClassSolver", "LatentSolver"}
+    | {"LinearSolver", "ClassSolver", "LatentSolver", "CellSolver"}
 )
 """The parts of a network that ``js/network/`` has, by the names of their settings."""
 

@@ -33,8 +33,9 @@ export class Pfn {
     }
     this.head = new HEADS[output.type](weights.under("head"), output, problem.outcome)
     this.decoder = weights.linear("decoder", width, this.head.numParameters)
+    const guessed = this.solver?.guessesLatents ? this.solver.numNumbers : 0
     this.latentParts = problem.latents.length > 0 && settings.layers > 0
-      ? new LatentParts(weights.under("latent_parts"), problem.latents, width) : null
+      ? new LatentParts(weights.under("latent_parts"), problem.latents, width, guessed) : null
     weights.finish()
   }
 
@@ -74,8 +75,10 @@ export class Pfn {
       return {solved, layers, known: numbers}
     }
     this.latents.forEach((space) => space.name in known && space.check(known[space.name]))
-    const offered = this.transformer.offered(parts.knownTokens(parts.encoded(known), numbers), layers)
-    return {solved, layers: layers.map((own, i) => joined(own, offered[i])), known: numbers}
+    const coordinates = parts.encoded(known)
+    const offered = this.transformer.offered(parts.knownTokens(coordinates, numbers), layers)
+    const told = solved?.given?.(numbers, coordinates) ?? solved // a family without latents stays
+    return {solved: told, layers: layers.map((own, i) => joined(own, offered[i])), known: numbers}
   }
 
   contextTokens(x, y, solved) {

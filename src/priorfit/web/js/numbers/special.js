@@ -96,22 +96,22 @@ export function softplus(x) {
 
 export function logSumExp(values) {
   let top = -Infinity
-  for (const value of values) {
-    top = Math.max(top, value)
+  for (let k = 0; k < values.length; k++) {
+    top = Math.max(top, values[k])
   }
   if (top === -Infinity) {
     return top
   }
   let sum = 0
-  for (const value of values) {
-    sum += Math.exp(value - top)
+  for (let k = 0; k < values.length; k++) {
+    sum += Math.exp(values[k] - top)
   }
   return top + Math.log(sum)
 }
 
 export function logSoftmax(values) {
   const total = logSumExp(values)
-  return Float64Array.from(values, (value) => value - total)
+  return Float64Array.from(values).map((value) => value - total)
 }
 
 export const softmax = (values) => logSoftmax(values).map(Math.exp)

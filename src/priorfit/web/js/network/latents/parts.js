@@ -2,8 +2,10 @@
 
 import {Categorical} from "../../distributions/categorical.js"
 import {PriorfitError} from "../../errors.js"
-import {linear, Matrix} from "../../numbers/matrix.js"
-import {mixtureOf} from "../heads/mixture.js"
+import {add, linear, Matrix} from "../../numbers/matrix.js"
+import {AdjustedGuessHead} from "../heads/guess.js"
+import {NormalMixtureHead} from "../heads/mixture.js"
+import {GuessEncoder} from "../solver/tokens.js"
 import {LatentClasses, LatentDensity} from "./densities.js"
 
 const COMPONENTS = 10
@@ -12,7 +14,8 @@ const FEATURES = 2 * FREQUENCIES + 1
 const MOST_NUMBERS = 1000
 
 export class LatentParts {
-  constructor(weights, spaces, width) {
+  /** Where a solver knows the latents, guessed numbers tell a token of its guess, which the density then corrects. */
+  constructor(weights, spaces, width, guessed) {
     this.spaces = spaces
     const count = spaces.reduce((sum, {size}) => sum + size, 0)
     if (!(count <= MOST_NUMBERS)) {
@@ -27,7 +30,9 @@ export class LatentParts {
     this.identity = weights.matrix("identity", count, width)
     this.values = weights.vector("values", count, FEATURES, width)
     this.labels = weights.vector("labels", count, this.labelCount, width)
-    this.density = weights.linear("density", width, 3 * COMPONENTS)
+    this.head = new (guessed ? AdjustedGuessHead : NormalMixtureHead)(null, {components: COMPONENTS})
+    this.guessEncoder = guessed ? new GuessEncoder(weights.under("guess_encoder"), guessed, width) : null
+    this.density = weights.linear("density", width, this.head.numParameters)
     this.logits = weights.linear("logits", width, this.labelCount)
   }
 
@@ -44,10 +49,11 @@ export class LatentParts {
     })
   }
 
-  askedTokens(numbers) {
+  /** Tokens that ask about some numbers; a solver's guess of them is told. */
+  askedTokens(numbers, guess) {
     const tokens = new Matrix(numbers.length, this.width)
     numbers.forEach((number, i) => tokens.row(i).set(this.asked.row(number)))
-    return tokens
+    return guess ? add(tokens, this.guessEncoder.forward(guess)) : tokens
   }
 
   /** The token of each known number: a linear map of sines and cosines of its coordinate, or that of its label. */
@@ -77,8 +83,8 @@ export class LatentParts {
   }
 
   /** The density of each number, one state a row. */
-  laws(states, numbers) {
-    const mixtures = mixtureOf(linear(states, this.density))
+  laws(states, numbers, guess) {
+    const mixtures = this.head.forward(linear(states, this.density), guess?.ppd)
     const logits = linear(states, this.logits)
     return numbers.map((number, i) => {
       const {space, index} = this.places[number]

@@ -110,7 +110,13 @@ export function product(a, b) {
 }
 
 export function timesVector(matrix, vector) {
-  return Float64Array.from({length: matrix.rows}, (_, i) => product(matrix.row(i), vector))
+  const result = new Float64Array(matrix.rows)
+  for (let i = 0, at = 0; i < matrix.rows; i++) {
+    for (let k = 0; k < matrix.columns; k++, at++) {
+      result[i] += matrix.data[at] * vector[k]
+    }
+  }
+  return result
 }
 
 /** rows L^T for a lower triangular L, whose zeros are left out. */
