@@ -21,7 +21,7 @@ STARTED_FROM_ANOTHER = {"tabular-regression"}
 
 STAGES = {
     "curves": 2,
-    "gp-hyper-1d": 2,
+    "gp-hyper-1d": 3,
     "gp-rbf-5d": 6,
     "bnn-large-tanh": 3,
     "tabular": 3,

@@ -18,8 +18,8 @@ from priorfit.zoo.catalogue import FOLDER
 SIZES = {5, 20, 100}
 AFFORDABLE = {"exact": 2_000, "CollapsedBNN": 60, "HyperGPOracle": 12}
 """Datasets for which the reference of a card takes a second or two; long runs of NUTS take a minute for each."""
-ROUNDING = 0.01
-"""Share of the half-width of a card's interval that answers to the same datasets may differ by on another machine."""
+ROUNDING = 0.1
+"""Share of a half-width by which a model may differ from its card on another processor, which rounds otherwise."""
 DEVIATIONS = 4
 """How many standard deviations the mean over some of a card's datasets may be away from the mean over all."""
 
