@@ -112,6 +112,27 @@ def groups(x: Tensor, centre: Tensor, spread: Tensor, effect: Tensor) -> Distrib
     return Normal(effect.gather(1, group), 0.3)
 
 
+@pf.prior(
+    num_features=1, level=Normal(0.0, 1.0), slope=Normal(0.0, 2.0), bend=Normal(0.0, 4.0), place=Uniform(0.1, 0.9)
+)
+def kinked(x: Tensor, level: Tensor, slope: Tensor, bend: Tensor, place: Tensor) -> Distribution:
+    """A line whose slope changes at an unknown place."""
+    time = x[..., 0]
+    return Normal(level + slope * time + bend * (time - place).clamp_min(0.0), 0.05)
+
+
+@pf.prior(
+    num_features=1,
+    mean=Normal(0.0, 1.0),
+    height=LogNormal(-0.3, 0.4),
+    period=Uniform(0.15, 0.6),
+    phase=Uniform(0.0, 1.0),
+)
+def seasonal(x: Tensor, mean: Tensor, height: Tensor, period: Tensor, phase: Tensor) -> Distribution:
+    """A season of unknown period, phase and height around an unknown mean."""
+    return Normal(mean + height * torch.sin(2 * torch.pi * (x[..., 0] / period + phase)), 0.1)
+
+
 @pf.prior(num_features=1)
 def own_gp(x: Tensor) -> Tensor:
     """A Gaussian process that a user draws without telling us that it is one (RBF, lengthscale 0.3, noise 1e-4)."""
@@ -129,6 +150,8 @@ OWN: dict[str, Prior] = {
 }
 NINE: dict[str, Prior] = OWN | {prior.name: prior for prior in (pharmacokinetics, epidemic, groups)}
 """The six that the race is judged on, and three more; learning is measured on all of them."""
+ALL: dict[str, Prior] = NINE | {prior.name: prior for prior in (kinked, seasonal)}
+"""The nine, and two kinds of four latents that turned out hard."""
 
 KNOWN: dict[str, tuple[Prior, Prior | None]] = {
     "Mixture([GP, GP])": (pf.Mixture([GP, OTHER_GP]), pf.Mixture([GP, OTHER_GP])),

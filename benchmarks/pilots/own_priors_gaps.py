@@ -28,7 +28,7 @@ from torch.distributions import Categorical
 import priorfit as pf
 from benchmarks.common.kept_rows import KeptRows
 from benchmarks.common.report import RESULTS
-from benchmarks.pilots.own_priors import NINE
+from benchmarks.pilots.own_priors import ALL
 from benchmarks.pilots.own_priors_models import MODELS, NUM_POINTS, SEED, own_prior
 from priorfit.baselines import ProgramOracle
 from priorfit.data import Classes
@@ -108,7 +108,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=3.0)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--datasets", type=int, default=128)
-    parser.add_argument("--priors", nargs="*", default=list(NINE))
+    parser.add_argument("--priors", nargs="*", default=list(ALL))
     parser.add_argument("--way", choices=list(WAYS), default="fit")
     parser.add_argument("--tell", action="store_true", help="print what is kept")
     options = parser.parse_args()

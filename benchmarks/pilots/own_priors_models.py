@@ -3,8 +3,9 @@
     python benchmarks/pilots/own_priors_models.py --minutes 10 [--priors waves growth]
 
 Minutes are those of the processor, by one thread, so that other work on the machine does not matter. A training that
-was stopped goes on. The network is the plain transformer: the race of `fit` would take a quarter of the clock. Targets
-are expected where the law has a closed form for it (Normals and classes).
+was stopped goes on. The network is what `fit` takes for a program: cells of its prior, or for classes the plain
+transformer, since a race would take a quarter of the clock. Targets are expected where the law has a closed form for it
+(Normals and classes).
 """
 
 import argparse
@@ -17,9 +18,10 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # the clone, so that `benchm
 import torch
 
 import priorfit as pf
-from benchmarks.pilots.own_priors import NINE
+from benchmarks.pilots.own_priors import ALL
 from priorfit.network import PFN
 from priorfit.priors import ProgramPrior
+from priorfit.training.defaults import suggested_network
 
 MODELS = Path(__file__).parents[2] / "build" / "own_priors"
 ORDER = ("waves", "growth", "dose_response", "change_point", "two_branches", "rings")
@@ -28,8 +30,8 @@ SEED = 0
 
 
 def own_prior(name: str) -> ProgramPrior:
-    """One of the nine own priors."""
-    prior = NINE[name]
+    """One of the own priors."""
+    prior = ALL[name]
     assert isinstance(prior, ProgramPrior)
     return prior
 
@@ -62,7 +64,7 @@ def train(prior: ProgramPrior, minutes: float) -> PFN:
         num_points=NUM_POINTS,
         minutes=minutes,
         seed=SEED,
-        network=pf.NetworkSettings(),
+        network=suggested_network(prior) or pf.NetworkSettings(),
         targets="expected" if prior.offers_expected else "sampled",
         progress=False,
         folder=run,
