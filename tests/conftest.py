@@ -56,7 +56,8 @@ MOST_STEPS = 3
 
 @pytest.fixture
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short trainings by `fit` and `finetune`, for code that must run, however little is learned."""
+    """Short trainings by `fit` and `finetune`, and few cells of programs, for code that must run, however rough."""
+    monkeypatch.setattr(import_module("priorfit.training.defaults"), "CELLS", (64,))
     budget = import_module("priorfit.training.recipe").Budget
 
     def shortened(steps: int | None = None, minutes: float | None = None) -> object:

@@ -52,9 +52,8 @@ def other_network(config: dict[str, Any], how: str) -> dict[str, Any]:
     others = {
         "table": {"type": "TableSettings"},
         "another shape": network | {"width": 17},
-        "huge basis": network
-        | {"regression": network["regression"] | {"basis": {"type": "Harmonics", "order": 10**9}}},
-        "words for numbers": network | {"regression": {"type": "LatentSolver", "basis": 3, "latents": None}},
+        "huge basis": network | {"solver": network["solver"] | {"basis": {"type": "Harmonics", "order": 10**9}}},
+        "words for numbers": network | {"solver": {"type": "LatentSolver", "basis": 3, "latents": None}},
     }
     return config | {"network": others[how]}
 
@@ -84,7 +83,7 @@ def broken(folder: Path, how: str) -> Path:
     ("how", "sentence"),
     [
         ("no weights", "no folder of a model: expected config.json and model.safetensors, found config.json"),
-        ("short", "The weights are damaged or of another model: model.safetensors should have 23282 bytes"),
+        ("short", "The weights are damaged or of another model: model.safetensors should have {bytes} bytes"),
         ("altered", "the sha256 of model.safetensors is not the one in config.json"),
         ("no json", "config.json is not valid JSON"),
         ("another program's", "was not written by priorfit"),
@@ -96,5 +95,6 @@ def broken(folder: Path, how: str) -> Path:
 )
 def test_what_is_no_model_is_a_sentence(how: str, sentence: str, page: Browser, tmp_path: Path) -> None:
     choose_folder(page, broken(tmp_path / "model", how))
-    page.wait_for(lambda: sentence in page.text("remarks"))
+    expected = sentence.format(bytes=(catalogue.FOLDER / "gp-hyper-1d" / "model.safetensors").stat().st_size)
+    page.wait_for(lambda: expected in page.text("remarks"))
     assert page.run("return page.subject.name") == "gp-rbf-1d-short"

@@ -1,6 +1,6 @@
 // What a network is for: the shape of its inputs, the kind and the units of its targets, and what training showed.
 
-import {LatentSpace} from "./latents/spaces.js"
+import {LatentSpace} from "./latent_spaces.js"
 
 const DEFAULTS = {
   input_range: null, min_features: null, units: "fixed", columns: null, target_range: null, rarest_share: null,

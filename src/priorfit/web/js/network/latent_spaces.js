@@ -1,7 +1,7 @@
 // What a network knows of a latent of its prior: name, support, and an exact map from the real line onto it.
 
-import {PriorfitError} from "../../errors.js"
-import {clamp, normalCdf, normalQuantile} from "../../numbers/special.js"
+import {PriorfitError} from "../errors.js"
+import {clamp, normalCdf, normalQuantile} from "../numbers/special.js"
 
 const KINDS = ["real", "above", "below", "bounded", "classes"]
 const HALF_LOG_2PI = 0.5 * Math.log(2 * Math.PI)
