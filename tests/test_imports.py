@@ -17,17 +17,20 @@ OPTIONAL = (
 # The time of what torch alone already loads is not ours. `jaxtyping`, `rich` and the like are.
 MEASURE = f"""
 import json, sys, time
+begin = time.perf_counter(), time.process_time()
 import torch
+of_torch = max(time.perf_counter() - begin[0], time.process_time() - begin[1])
 start = time.perf_counter()
 cpu = time.process_time()
 import priorfit
 priorfit.fit  # loads all that is public
 took = min(time.perf_counter() - start, time.process_time() - cpu)
 loaded = [name for name in {OPTIONAL!r} if name in sys.modules]
-print(json.dumps({{"seconds": took, "loaded": loaded}}))
+print(json.dumps({{"share": took / of_torch, "loaded": loaded}}))
 """
 
-MAX_SECONDS = 0.3
+MOST = 0.35
+"""Of the time that torch takes to be imported by the same process, so that a busy machine changes little."""
 
 
 def measured() -> dict[str, object]:
@@ -39,14 +42,14 @@ def measured() -> dict[str, object]:
 
 
 def test_import_loads_no_extra_warns_of_nothing_and_is_quick() -> None:
-    seconds = []
+    shares = []
     for _ in range(4):  # the quickest of a few: a busy machine only ever makes it slower
         result = measured()
         assert result["loaded"] == []
-        seconds.append(result["seconds"])
-        if seconds[-1] <= MAX_SECONDS:
+        shares.append(result["share"])
+        if shares[-1] <= MOST:
             return
-    pytest.fail(f"`import priorfit` took {min(seconds):.2f} s beyond torch; at most {MAX_SECONDS} s are allowed.")
+    pytest.fail(f"`import priorfit` took {min(shares):.2f} of torch's own time beyond it; at most {MOST} is allowed.")
 
 
 # Python's own generator is not looked at: rich draws from it when it is imported.

@@ -52,13 +52,15 @@ class Batch:
     latents: Mapping[str, Num[Tensor, "*batch size"]] = field(default_factory=dict)
     known: tuple[int, ...] = ()
     """Which numbers of the latents, counted in the order in which they were named, a network is shown."""
+    chain: tuple[int, ...] = ()
+    """The others in an order in which each is asked about given those before it; empty: given ``known`` alone."""
 
     def to(self, device: torch.device) -> "Batch":
         """The same batch on another device."""
         tensors = (getattr(self, name).to(device) for name in ("context_x", "context_y", "query_x", "query_y"))
         law = None if self.query_law is None else moved(self.query_law, device)
         latents = {name: value.to(device) for name, value in self.latents.items()}
-        return Batch(*tensors, query_law=law, latents=latents, known=self.known)
+        return Batch(*tensors, query_law=law, latents=latents, known=self.known, chain=self.chain)
 
 
 def moved(law: Distribution, device: torch.device) -> Distribution:

@@ -108,14 +108,15 @@ def cells_of(prior: ProgramPrior, counts: tuple[int, ...]) -> Cells:
     for count in counts:
         widths, bend = probe.narrowed(widths, count / OVERLAP)
         if bend <= SMOOTH:
-            return laid(sobol_normals(count, len(widths), 0), widths, bend)
+            return laid(count, widths, bend)
     if bend > ROUGH:
         widths, bend = probe.narrowed(widths, counts[-1] / ROUGH_OVERLAP)
-    return laid(sobol_normals(counts[-1], len(widths), 0), widths, bend)
+    return laid(counts[-1], widths, bend)
 
 
-def laid(standard: Float[Tensor, "cells dimensions"], widths: Float[Tensor, " dimensions"], bend: float) -> Cells:
+def laid(count: int, widths: Float[Tensor, " dimensions"], bend: float = math.nan) -> Cells:
     """Cells at standard Normal points: spread wider than the prior along coordinates that are split, and weighted."""
+    standard = sobol_normals(count, len(widths), 0)
     spread = torch.where(widths < 1, WIDER, 1.0)
     log_ratio = -0.5 * (spread.square() - 1) * standard.square() + spread.log()
     centres = spread * standard * (1 - widths.square()).clamp_min(0).sqrt()
@@ -185,7 +186,7 @@ class Along:
 
     @classmethod
     def of(cls, program: Program, middle: Tensor, step: Tensor, x: Tensor, at: Branches) -> "Along":
-        """By quadrature; ``at`` is the law in the middle."""
+        """Take the moments of the law along ``step`` by quadrature; ``at`` is the law in the middle."""
         laws = [at if not node else program.branches(middle + node * step, x) for node in NODES]
         mean, slope, missed = moments([law.mean for law in laws])
         bends = zip(WEIGHTS, NODES, laws, strict=True)

@@ -245,15 +245,15 @@ class PFN(Model):
         """As `forward`, with the latents that the batch shows; then the mean NLL of those that it does not."""
         solved = None if self.solver is None else self.solver.condition(batch.context_x, context_y)
         numbers = parts.encoded(batch.latents).to(self.dtype)  # (batch, numbers)
-        asked = [number for number in range(parts.count) if number not in batch.known]
         context = self._context_tokens(batch.context_x, context_y, solved)
-        shown = numbers[:, list(batch.known)]
-        told = None if solved is None else solved.given(batch.known, shown)
+        told = None if solved is None else solved.given(batch.known, numbers[:, list(batch.known)])
         queries, guess = self._query_tokens(batch.query_x, told)
-        known = parts.known_tokens(shown, batch.known)
+        guesses = self.solver is not None and self.solver.guesses_latents  # of what all tokens are shown alike
+        shown, asked, seen = parts.seen(batch.known, () if guesses else batch.chain, queries.shape[1])
         latent_guess = None if told is None else told.latent_guess(asked)
+        known = parts.known_tokens(numbers[:, shown], shown)
         tokens = torch.cat([context, known, queries, parts.asked_tokens(asked, len(context), latent_guess)], dim=1)
-        states = self.transformer.forward_with(tokens, context.shape[1], len(batch.known))
+        states = self.transformer.forward_with(tokens, context.shape[1], len(shown), seen)
         unused = sum(weight.sum() for weight in parts.parameters()) * 0.0  # all weights have gradients in every step
         if asked:
             log_prob = parts.log_prob(states[:, queries.shape[1] :], asked, numbers[:, asked], latent_guess)

@@ -19,6 +19,10 @@ def num_points(recipe: Recipe, step: int) -> int:
     return recipe.num_points if growth is None else growth.num_points(recipe.num_points, step)
 
 
+MARGINS, IN_ORDER = 0.25, 0.25
+"""Shares of micro-batches that ask for the margins of all latents, and for one after the other as they are named."""
+
+
 def context_size(recipe: Recipe, step: int, micro_batch: int) -> int:
     """The context size n of a step, one for all of its micro-batches or one for each."""
     stream = (step,) if recipe.data.same_n else (step, micro_batch)
@@ -38,7 +42,8 @@ def draw_batch(recipe: Recipe, step: int, micro_batch: int) -> Batch:
             datasets = recipe.prior.sample(data.batch_size, num_context + num_queries)
             batch = data.contexts.replace(datasets, num_context, recipe.prior)
         if batch.latents:
-            batch = replace(batch, known=known_numbers(sum(each.shape[-1] for each in batch.latents.values())))
+            known, chain = asked_numbers(count_of(batch))
+            batch = replace(batch, known=known, chain=chain)
     if data.targets == "sampled":
         return replace(batch, query_law=None)
     if batch.query_law is None:
@@ -49,12 +54,24 @@ def draw_batch(recipe: Recipe, step: int, micro_batch: int) -> Batch:
     return batch
 
 
-def known_numbers(count: int) -> tuple[int, ...]:
-    """The latents that a micro-batch shows: in half of them none, else a random set of a random size."""
-    if float(torch.rand(())) < 0.5:
-        return ()
+def count_of(batch: Batch) -> int:
+    """How many numbers the latents of a batch are."""
+    return sum(each.shape[-1] for each in batch.latents.values())
+
+
+def asked_numbers(count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The numbers of the latents that a micro-batch shows, and the order in which it asks about the others.
+
+    Half of the micro-batches show none: they ask for the margin of each number, or for all in the order in which they
+    are named, as joint draws do. The others show a random set, and ask for the rest in a random order.
+    """
+    kind, order = float(torch.rand(())), torch.randperm(count).tolist()
+    if kind < MARGINS:
+        return (), ()
+    if kind < MARGINS + IN_ORDER:
+        return (), tuple(range(count))
     size = int(torch.randint(1, count + 1, ()))
-    return tuple(sorted(torch.randperm(count)[:size].tolist()))
+    return tuple(sorted(order[:size])), tuple(order[size:])
 
 
 def loss_divisor(recipe: Recipe) -> int:

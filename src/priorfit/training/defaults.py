@@ -169,7 +169,8 @@ def cell_solver(prior: ProgramPrior) -> CellSolver:
     program, cells = Program(prior), cells_of(prior, CELLS)
     law = program.branches(cells.centres[:1], torch.zeros(1, prior.num_features))
     rank = SMOOTH_RANK if cells.bend < ROUGH else ROUGH_RANK
-    return CellSolver(len(cells.centres), program.dimensions, law.mean.shape[-1], law.scale.shape[-1], rank)
+    shape = (len(cells.centres), program.dimensions, law.mean.shape[-1], law.scale.shape[-1])
+    return CellSolver(*shape, rank, widths=cells.widths.tolist())
 
 
 def candidates(prior: Prior) -> dict[str, NetworkSettings]:

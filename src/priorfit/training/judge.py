@@ -1,7 +1,7 @@
 """Early reports and early stops: the loss on tasks that training leaves out."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -10,7 +10,7 @@ from priorfit.data import Batch
 from priorfit.network import Model, NetworkSettings
 from priorfit.priors import Prior
 from priorfit.seeding import seeded
-from priorfit.training.batches import JUDGE_STREAM
+from priorfit.training.batches import JUDGE_STREAM, count_of
 from priorfit.training.recipe import Recipe
 
 State = Mapping[str, Tensor]
@@ -92,6 +92,7 @@ class Judge:
 
 
 def judged_batch(settings: EarlyStop, num_context: int, recipe: Recipe) -> Batch:
-    """The datasets of one context size."""
+    """The datasets of one context size; their latents are asked about one after the other, as joint draws do it."""
     num_queries = recipe.data.num_queries or max(1, recipe.num_points - num_context)
-    return settings.tasks.sample_split(settings.datasets, num_context, num_queries)
+    batch = settings.tasks.sample_split(settings.datasets, num_context, num_queries)
+    return replace(batch, chain=tuple(range(count_of(batch))))

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import torch
 from torch.distributions import Categorical, LogNormal, Normal, Uniform
@@ -11,7 +13,7 @@ from priorfit.network.latent_spaces import spaces_of
 from priorfit.network.latents.posterior import drawn_at, sobol_levels
 from priorfit.priors.function import prior
 from priorfit.seeding import seeded
-from priorfit.training.batches import draw_batch, known_numbers
+from priorfit.training.batches import asked_numbers, draw_batch
 from priorfit.training.networks import start_network
 from priorfit.training.recipe import Budget, Recipe
 
@@ -236,15 +238,53 @@ def test_a_training_shows_some_latents_and_a_saved_model_keeps_them(tmp_path, ta
     assert torch.equal(one, other)
 
 
-def test_half_of_the_batches_show_no_latents():
+def test_half_of_the_batches_show_no_latents_and_most_ask_for_one_after_the_other():
     with seeded(0):
-        shown = [known_numbers(4) for _ in range(400)]
+        drawn = [asked_numbers(4) for _ in range(400)]
+    shown = [known for known, _ in drawn]
     assert 150 < sum(not each for each in shown) < 250
-    assert {len(each) for each in shown} == {0, 1, 2, 3, 4} and {number for each in shown for number in each} == {
-        0,
-        1,
-        2,
-        3,
-    }
+    assert {len(each) for each in shown} == {0, 1, 2, 3, 4} and {n for each in shown for n in each} == {0, 1, 2, 3}
+    assert all(not chain or {*known, *chain} == {0, 1, 2, 3} for known, chain in drawn)
+    assert 60 < sum(chain == (0, 1, 2, 3) for _, chain in drawn) < 140
+    assert {chain for known, chain in drawn if known == (1, 3)} == {(0, 2), (2, 0)}
     recipe = Recipe(waves, 8, Budget(steps=1))
     assert draw_batch(recipe, 3, 0).known == draw_batch(recipe, 3, 0).known
+
+
+@pytest.mark.parametrize(
+    ("known", "chain"), [((), (0, 1, 2, 3, 4)), ((), (3, 1, 0, 4, 2)), ((2, 4), (3, 0, 1)), ((1,), ())]
+)
+def test_a_chain_is_asked_in_one_pass_as_number_after_number_would_be(model, tasks, known, chain):
+    """Without a query of y the loss is that of the latents: compared with one pass for each number of the chain."""
+
+    def states(known, chain):
+        batch = replace(tasks, known=known, chain=chain)
+        numbers = model.latent_parts.encoded(batch.latents)
+        shown, asked, seen = model.latent_parts.seen(known, chain, batch.query_x.shape[1])
+        tokens = [
+            model._context_tokens(batch.context_x, batch.context_y, None),
+            model.latent_parts.known_tokens(numbers[:, shown], shown),
+            model._query_tokens(batch.query_x, None)[0],
+            model.latent_parts.asked_tokens(asked, 3, None),
+        ]
+        found = model.transformer.forward_with(torch.cat(tokens, dim=1), 6, len(shown), seen)
+        return found[:, :3], dict(zip(asked, found[:, 3:].unbind(1), strict=True))
+
+    y, together = states(known, chain)
+    for place, number in enumerate(chain):
+        of_y, alone = states((*known, *chain[:place]), ())
+        torch.testing.assert_close(together[number], alone[number], rtol=1e-4, atol=1e-5)
+        if place == 0:
+            torch.testing.assert_close(y, of_y, rtol=1e-4, atol=1e-5)
+    if not chain:
+        assert set(together) == {0, 2, 3, 4}
+
+
+def test_the_loss_of_a_chain_is_the_joint_density_of_its_draws(model, tasks):
+    batch = replace(tasks, chain=(0, 1, 2, 3, 4))
+    posterior = model.condition(tasks.context_x, tasks.context_y)
+    numbers = model.latent_parts.encoded(tasks.latents)
+    joint = posterior.latents.density(numbers[:, None]).log_prob[:, 0]
+    of_y = model.loss(replace(tasks, latents={}))
+    latents = model.loss(batch) - of_y  # LATENT_WEIGHT * 9 points / 3 queries * the mean over five numbers
+    torch.testing.assert_close(latents[:, 0].double(), -0.25 * 3 * joint / 5, rtol=1e-4, atol=1e-4)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -71,11 +71,14 @@ class ContextAttention(nn.Module):
         )
 
     def forward(
-        self, tokens: Float[Tensor, "batch tokens width"], memory: KeysValues
+        self,
+        tokens: Float[Tensor, "batch tokens width"],
+        memory: KeysValues,
+        mask: Bool[Tensor, "tokens memory"] | None = None,
     ) -> Float[Tensor, "batch tokens width"]:
-        """Every token, of the context or not, looks at the memory."""
+        """Every token, of the context or not, looks at the memory; with a mask at what is marked for it."""
         queries = self.projections.queries(tokens)
-        return self.projections.join(functional.scaled_dot_product_attention(queries, memory.keys, memory.values))
+        return self.projections.join(functional.scaled_dot_product_attention(queries, memory.keys, memory.values, mask))
 
     def each(
         self, tokens: Float[Tensor, "batch tokens width"], memory: KeysValues, own: list[KeysValues]

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from typing import cast
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
+from torch.nn import functional
 
 from priorfit.network.attention.attention import ContextAttention, KeysValues
 
@@ -33,9 +34,10 @@ class Block(nn.Module):
         tokens: Float[Tensor, "batch tokens width"],
         normed: Float[Tensor, "batch tokens width"],
         memory: KeysValues,
+        mask: Bool[Tensor, "tokens memory"] | None = None,
     ) -> Float[Tensor, "batch tokens width"]:
         """One layer; ``normed`` is ``attention_norm(tokens)``, which the memory was made from as well."""
-        return self._fed(tokens + self.attention(normed, memory))
+        return self._fed(tokens + self.attention(normed, memory, mask))
 
     def each(
         self, tokens: Float[Tensor, "batch tokens width"], memory: KeysValues, own: list[KeysValues]
@@ -79,20 +81,26 @@ class Transformer(nn.Module):
         return self.final_norm(tokens)
 
     def forward_with(
-        self, tokens: Float[Tensor, "batch tokens width"], num_context: int, num_known: int
+        self,
+        tokens: Float[Tensor, "batch tokens width"],
+        num_context: int,
+        num_known: int,
+        seen: Bool[Tensor, "query known"] | None = None,
     ) -> Float[Tensor, "batch query width"]:
         """As `forward`, with tokens of known latents between context and queries.
 
-        They look at the context, as queries do, and queries look at both; the context does not see them.
+        They look at the context, as queries do, and queries look at both, or at those known latents that ``seen``
+        names for each; the context does not see them.
         """
         if not num_known:
             return self(tokens, num_context)
         start, layers = num_context + num_known, self.layers()
+        mask = None if seen is None else functional.pad(seen, (num_context + 1, 0), value=True)  # the sink is seen
         for block in layers:
             normed = block.attention_norm(tokens)
             memory = block.memory(normed[:, :num_context])
             offered = block.attention.projections.keys_values(normed[:, num_context:start])
-            queries = block(tokens[:, start:], normed[:, start:], memory.joined(offered))
+            queries = block(tokens[:, start:], normed[:, start:], memory.joined(offered), mask)
             if block is layers[-1]:  # nobody reads the others after this
                 return self.final_norm(queries)
             tokens = torch.cat([block(tokens[:, :start], normed[:, :start], memory), queries], dim=1)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import torch
-from jaxtyping import Float, Int, Num
+from jaxtyping import Bool, Float, Int, Num
 from torch import Tensor, nn
 from torch.distributions import Categorical, Distribution
 
@@ -94,6 +94,18 @@ class LatentParts(nn.Module):
     def is_class(self, number: int) -> bool:
         """Whether a number is a label."""
         return self.places[number][0].kind == "classes"
+
+    def seen(
+        self, known: Sequence[int], chain: Sequence[int], num_queries: int
+    ) -> tuple[list[int], list[int], Bool[Tensor, "query shown"] | None]:
+        """The numbers that are shown, those that are asked about, and which of the former each query sees (None: all).
+
+        Queries of y, which come first, see what is known. A number of the chain sees those before it as well.
+        """
+        shown, asked = [*known, *chain[:-1]], [number for number in range(self.count) if number not in known]
+        told = [len(known)] * num_queries + [len(known) + (chain.index(each) if chain else 0) for each in asked]
+        seen = torch.arange(len(shown)) < torch.tensor(told)[:, None]
+        return shown, asked, seen.to(self.frequencies.device) if chain else None
 
     def law(self, states: Float[Tensor, "... width"], number: int, guess: FirstGuess | None) -> Distribution:
         """The density of a number's coordinate, or the probabilities of its classes."""

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from priorfit.data import Classes
 from priorfit.errors import InputError
 from priorfit.fields import check_fields
-from priorfit.importance.cells import cells_of, linearised
+from priorfit.importance.cells import Cells, cells_of, laid, linearised
 from priorfit.importance.coordinated import Program, has_cells
 from priorfit.network.encoders.inputs import InputEncoder
 from priorfit.network.heads.guess import AdjustedGuessHead
@@ -62,7 +62,8 @@ class CellSolver(SolverSettings):
     """Linear regressions on the ``dimensions`` coordinates of a program's latents, one in each of ``cells``.
 
     The law has ``branches`` Normals with one mean, or with a mean each (``curves``); all are combinations of ``rank``
-    functions of x. All of it is read off the prior's code before training, and nothing is learned.
+    functions of x. All of it is read off the prior's code before training, and nothing is learned. ``widths`` of the
+    cells along each coordinate are looked for in the same way where they are None.
     """
 
     cells: int = 256
@@ -71,6 +72,7 @@ class CellSolver(SolverSettings):
     branches: int = 1
     rank: int = 64
     evidence_weight: float = 0.0
+    widths: Sequence[float] | None = None
 
     reads_prior: ClassVar[bool] = True
 
@@ -81,6 +83,16 @@ class CellSolver(SolverSettings):
                 "cells, dimensions, branches and rank of a CellSolver must be at least 1, and curves 1 or as many as "
                 f"branches; got {self}."
             )
+        if self.widths is not None:
+            object.__setattr__(self, "widths", tuple(self.widths))
+            if len(self.widths) != self.dimensions or not all(0 < width <= 1 for width in self.widths):
+                raise InputError(f"widths of a CellSolver are above 0 and up to 1, one a dimension; got {self}.")
+
+    def cells_for(self, prior: ProgramPrior) -> Cells:
+        """The cells of a prior."""
+        if self.widths is None:
+            return cells_of(prior, (self.cells,))
+        return laid(self.cells, torch.tensor(self.widths, dtype=torch.float64))
 
     def build(self, problem: Problem, encoder: InputEncoder) -> Solver:
         """See `SolverSettings.build`."""
@@ -128,9 +140,7 @@ class CellRegression(Solver):
             x = prior.inputs.sample(64, 256, problem.num_features).flatten(0, 1)
             self.laws.grid.lay(x.amin(0), x.amax(0))
         spaces = {space.name: space for space in problem.latents}
-        laws = linearised(
-            program, cells_of(prior, (self.settings.cells,)), self.laws.grid.nodes(), partial(encoded, spaces)
-        )
+        laws = linearised(program, self.settings.cells_for(prior), self.laws.grid.nodes(), partial(encoded, spaces))
         self.laws.adopt(laws, float(units.shift), float(units.scale))
 
     def matrices(self) -> Iterable[nn.Parameter]:
