@@ -8,9 +8,10 @@ Claim: C2ST no worse than NPE's, within its spread over ten observations, on fou
 Two moons, Gaussian linear, Bernoulli GLM, SIR, Lotka-Volterra and SLCP, ten observations each, with 10,000 draws of the
 reference posterior (`latents_data.py`: from the wheel of sbibm, which is never imported). NPE (sbi 0.27, ``nsf``, else
 its defaults) gets 10,000 and 100,000 simulations. The network gets the same simulations and the same processor seconds,
-simulating included; then the same seconds with as many simulations as it can use. ``--sbi`` names the Python of an
-environment with sbi 0.27: ``python -m venv FOLDER``, ``pip install -c constraints.txt torch sbi==0.27.0``. Without it
-NPE is left out, and the network gets ``--seconds``.
+simulating included; then the same seconds with as many simulations as it can use; then, where the program returns a
+law, it is the model that `fit` makes of it in at most these seconds. ``--sbi`` names the Python of an environment with
+sbi 0.27: ``python -m venv FOLDER``, ``pip install -c constraints.txt torch sbi==0.27.0``. Without it NPE is left out,
+and the network gets ``--seconds``.
 
 C2ST is the accuracy of a classifier between draws and reference: 0.5 is the best, 1 the worst. It takes some ten
 processor seconds an observation with two parameters and more than three minutes with ten. Cost: an estimate of 25 hours
@@ -26,8 +27,8 @@ from pathlib import Path
 
 import torch
 from latents_data import OBSERVATIONS, Benchmark, MadeUp, benchmark_in
-from latents_methods import Answers, Budgeted, Peer, plain_answers, refined_answers, settings_digest, trained
-from latents_results import METHODS, MORE, NPE, REFINED, draw, tell
+from latents_methods import Answers, Budgeted, Peer, fitted, plain_answers, refined_answers, settings_digest, trained
+from latents_results import LAW, METHODS, MORE, NPE, REFINED, draw, tell
 from latents_scores import c2st
 from latents_tasks import Task, tasks
 from study import Row, Setup, Study
@@ -70,7 +71,8 @@ class Case:
         """The methods that this run can ask, NPE first, since its seconds are the budget of the others."""
         options = self.setup.options
         for method in METHODS:
-            is_possible = options.sbi is not None if method == NPE else self.task.prior.has_law or REFINED not in method
+            needs_law = REFINED in method or LAW in method
+            is_possible = options.sbi is not None if method == NPE else self.task.prior.has_law or not needs_law
             if is_possible and method in (options.methods or ";".join(METHODS)).split(";"):
                 yield method
 
@@ -103,7 +105,7 @@ class Case:
         seconds = None if self.setup.quick else self._seconds()
         own = None if method == MORE else self.simulations
         budget = Budgeted(own, seconds, steps=self.setup.choose(None, 2))
-        model, used = trained(self.task, budget, self.setup.seed)
+        model, used = (fitted if method == LAW else trained)(self.task, budget, self.setup.seed)
         draws, found = plain_answers(model, self.task, self.observed, self._draws)
         Answers(draws, used | found).save(self._file(method))
         if self.task.prior.has_law:

@@ -17,6 +17,7 @@ from models import digest
 from study import Clock
 from torch import Tensor
 
+import priorfit as pf
 from priorfit.description import describe
 from priorfit.errors import UncertainTruthWarning
 from priorfit.network import PFN, NetworkSettings
@@ -24,20 +25,26 @@ from priorfit.network.posterior import PFNPosterior
 from priorfit.seeding import seeded
 from priorfit.training import Recipe, train
 from priorfit.training.context_sizes import UniformSizes
+from priorfit.training.defaults import suggested_network
 from priorfit.training.judge import EarlyStop
 from priorfit.training.networks import start_network
+from priorfit.training.optimiser import OptimiserSettings
 from priorfit.training.recipe import Budget, DataSettings
 from priorfit.training.trainer import Trainer
 
 WORKER = Path(__file__).with_name("latents_worker.py")
-BATCH, MICRO_BATCHES = 16, 4
-"""Datasets of a micro-batch, which shows one set of latents, and micro-batches of a step: those of `fit`."""
+BATCH, MICRO_BATCHES = 128, 2
+"""Datasets of a micro-batch, which shows one set of latents, and micro-batches of a step."""
+LAYERS, LEARNING_RATE = 3, 3e-3
+"""What won short pilots on two moons (`docs/log.md`)."""
 LEFT_OUT, JUDGED = 0.1, 512
 """Share of the simulations that are left out to choose the best weights, as sbi does, and most of them that judge."""
 TIMED, TRIED = 24, 2_000
 """Steps and simulations that are timed to plan a budget in seconds."""
 PLANNED = 0.95
 """Share of the seconds that is planned; the rest goes into readings of the simulations that are left out."""
+LEAST_SECONDS = 5.0
+"""Training that `fit` gets whatever its reading of the program took."""
 PATIENCE = 21
 """More than there are readings: a run takes all its steps, and the best reading's weights are its result."""
 
@@ -79,10 +86,17 @@ class Budgeted:
 
 
 def recipe_of(task: Task, simulations: Simulations, steps: int, seed: int) -> Recipe:
-    """A plain transformer, as `fit` takes for priors of which nothing is known, trained on whole observations."""
+    """A plain transformer trained on whole observations, which are short: few layers, large batches."""
     data = DataSettings(BATCH, MICRO_BATCHES, context_sizes=UniformSizes(task.components), same_n=False)
     return Recipe(
-        simulations, task.components + 1, Budget(steps=steps), task.name, seed, network=NetworkSettings(), data=data
+        simulations,
+        task.components + 1,
+        Budget(steps=steps),
+        task.name,
+        seed,
+        network=NetworkSettings(layers=LAYERS),
+        data=data,
+        optimiser=OptimiserSettings(learning_rate=LEARNING_RATE),
     )
 
 
@@ -108,6 +122,21 @@ def trained(task: Task, budget: Budgeted, seed: int) -> tuple[PFN, dict[str, Any
     model.prior = task.prior
     used = {"simulations_used": count, "steps": steps, "simulating_seconds": simulating, "seconds": clock.seconds}
     return model, used | {"left_out": model.card.training["left_out"]}
+
+
+def fitted(task: Task, budget: Budgeted, seed: int) -> tuple[PFN, dict[str, Any]]:
+    """What `fit` makes of the program itself within a budget: where it returns a law, cells are read off its code."""
+    clock, num_points = Clock(), task.components + 1
+    if budget.seconds is None:
+        model = pf.fit(task.prior, num_points=num_points, steps=budget.steps, seed=seed, progress=False)
+    else:
+        network = suggested_network(task.prior)
+        minutes = max(PLANNED * budget.seconds - clock.seconds, LEAST_SECONDS) / 60
+        told = {"minutes": minutes, "seed": seed, "progress": False}
+        model = pf.fit(task.prior, num_points=num_points, network=network or "auto", **told)
+    training = model.card.training
+    used = {"simulations_used": 0, "steps": training["steps"], "simulating_seconds": 0.0, "seconds": clock.seconds}
+    return model, used | {"left_out": training.get("left_out")}
 
 
 def planned(task: Task, budget: Budgeted, seed: int) -> tuple[int, int]:

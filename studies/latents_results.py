@@ -9,9 +9,10 @@ from study import Row, table
 
 NPE = "NPE"
 REFINED = ", refined"
-SAME, MORE = "network", "more simulations"
-"""A network with NPE's simulations and seconds, and one with its seconds and as many simulations as it can use."""
-METHODS = (NPE, SAME, SAME + REFINED, MORE, MORE + REFINED)
+SAME, MORE, LAW = "network", "more simulations", "law"
+"""A network with NPE's simulations and seconds, one with its seconds and as many simulations as it can use, and what
+`fit` makes of a program that returns a law, in at most the same seconds: it reads the likelihood, and NPE does not."""
+METHODS = (NPE, SAME, SAME + REFINED, MORE, MORE + REFINED, LAW, LAW + REFINED)
 RELIABLE = 0.7
 """The largest k-hat of weights that are to be believed."""
 

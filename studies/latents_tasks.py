@@ -79,9 +79,15 @@ class Simulations(Prior):
             object.__setattr__(self, name, getattr(self.program, name))
 
     def draw(self, x: Points) -> pf.Datasets:
-        """Random simulations, at the components that x names."""
-        rows = torch.randint(len(self.y), (len(x),))
-        y = self.y[rows].gather(1, x[..., 0].long())
+        """Random simulations, at the components that x names.
+
+        A component that is asked about again is that of another simulation: a network would learn to repeat it ever
+        more exactly, and its loss would be that alone.
+        """
+        rows, others = torch.randint(len(self.y), (2, len(x)))
+        index, components = x[..., 0].long(), self.y.shape[1]
+        first, again = index[:, :components], index[:, components:]
+        y = torch.cat([self.y[rows].gather(1, first), self.y[others].gather(1, again)], dim=1)
         return pf.Datasets(x, y.to(x.dtype), latents={name: value[rows] for name, value in self.values.items()})
 
     def part(self, rows: slice) -> "Simulations":

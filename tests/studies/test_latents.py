@@ -64,7 +64,12 @@ def test_simulations_keep_components_and_latents_together(tasks: dict, name: str
     assert task.parameters(bank.values).shape == (12, task.num_parameters)
     latent = task.prior.latents[0].name
     rows = [int((bank.values[latent] == value).all(-1).nonzero()[0]) for value in drawn.latents[latent]]
-    assert torch.equal(drawn.y, bank.y[rows].gather(1, drawn.x[..., 0].long()).to(drawn.y))
+    index = drawn.x[..., 0].long()
+    assert torch.equal(drawn.y[:, :-1], bank.y[rows].gather(1, index[:, :-1]).to(drawn.y))
+    others = bank.y[:, index[:, -1]].to(drawn.y)  # the last is asked about again, and of any simulation
+    assert bool((others == drawn.y[:, -1]).any(0).all())
+    if name != "bernoulli_glm":
+        assert not torch.equal(drawn.y[:, -1], bank.y[rows].gather(1, index)[:, -1].to(drawn.y))
 
 
 def test_a_root_of_a_count_has_the_probability_of_the_count(simulators: ModuleType):
@@ -81,6 +86,22 @@ def test_a_root_of_a_count_has_the_probability_of_the_count(simulators: ModuleTy
     with seeded(0):
         counts = law.sample(torch.Size((4000,))).square().floor()
     assert float(counts.mean()) == pytest.approx(6.0, abs=0.2)
+
+
+@pytest.mark.parametrize("total", [20, 1000])
+def test_the_moments_of_a_root_are_those_of_its_density(total: int):
+    from latents_laws import RootCounts  # pyright: ignore[reportMissingImports]
+
+    with seeded(0):
+        probs = torch.cat([torch.rand(40), torch.rand(40) / total, torch.tensor([0.0, 1.0])]).double()
+    y = torch.linspace(1e-6, math.sqrt(total + 1) - 1e-6, 100_001, dtype=torch.float64)
+    law = RootCounts(total, probs.clamp(1e-12, 1 - 1e-12)[:, None])
+    density = law.log_prob(y).exp()
+    density = density / torch.trapezoid(density, y)[:, None]  # the density jumps at every count
+    mean = torch.trapezoid(density * y, y)
+    variance = torch.trapezoid(density * (y - mean[:, None]).square(), y)
+    torch.testing.assert_close(law.mean[:, 0], mean, rtol=1e-4, atol=2e-3)
+    torch.testing.assert_close(law.variance[:, 0], variance, rtol=2e-2, atol=1e-4)
 
 
 def test_an_epidemic_keeps_to_its_conserved_quantity_and_an_ecology_to_its_own(simulators: ModuleType):
@@ -209,5 +230,5 @@ def test_a_budget_in_seconds_becomes_steps_and_as_many_simulations_as_they_use(
     fixed, steps = latents_methods.planned(task, latents_methods.Budgeted(500, 20.0), 0)
     assert fixed == 500 and steps > 5
     own, more = latents_methods.planned(task, latents_methods.Budgeted(None, 20.0), 0)
-    assert own == 64 * more
+    assert own == 256 * more
     assert latents_methods.planned(task, latents_methods.Budgeted(500, steps=3), 0) == (500, 3)

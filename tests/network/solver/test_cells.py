@@ -1,5 +1,7 @@
 """Cells of programs against closed forms and numerical integration."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch.distributions import Categorical, MixtureSameFamily, MultivariateNormal, Normal, StudentT, Uniform
@@ -198,6 +200,13 @@ def test_a_saved_model_and_a_saved_posterior_answer_the_same(wave_model: pf.PFN,
     assert torch.equal(kept.predict(tasks.query_x).log_prob(tasks.query_y), expected)
 
 
+def test_cells_of_given_widths_are_those_that_a_program_is_read_for():
+    found = suggested_network(waves)
+    assert found is not None and isinstance(found.solver, CellSolver)
+    given, looked_for = found.solver.cells_for(waves), replace(found.solver, widths=None).cells_for(waves)
+    assert torch.equal(given.centres, looked_for.centres) and torch.equal(given.log_weights, looked_for.log_weights)
+
+
 def test_programs_get_cells_and_other_priors_do_not():
     found = suggested_network(waves)
     assert found is not None and isinstance(found.solver, CellSolver) and found.solver.dimensions == 1
@@ -209,6 +218,8 @@ def test_programs_get_cells_and_other_priors_do_not():
     [
         ({"cells": 0}, "must be at least 1"),
         ({"curves": 2, "branches": 3}, "curves 1 or as many as branches"),
+        ({"dimensions": 2, "widths": [0.5]}, "one a dimension"),
+        ({"dimensions": 1, "widths": [1.5]}, "up to 1"),
     ],
 )
 def test_wrong_settings_are_refused(settings: dict, words: str):
