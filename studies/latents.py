@@ -71,10 +71,20 @@ class Case:
         """The methods that this run can ask, NPE first, since its seconds are the budget of the others."""
         options = self.setup.options
         for method in METHODS:
-            needs_law = REFINED in method or LAW in method
-            is_possible = options.sbi is not None if method == NPE else self.task.prior.has_law or not needs_law
-            if is_possible and method in (options.methods or ";".join(METHODS)).split(";"):
+            if self._can_ask(method) and method in (options.methods or ";".join(METHODS)).split(";"):
                 yield method
+
+    def _can_ask(self, method: str) -> bool:
+        if method == NPE:
+            return self.setup.options.sbi is not None
+        if LAW in method:
+            return self.task.prior.has_law
+        return REFINED not in method or self._can_refine
+
+    @property
+    def _can_refine(self) -> bool:
+        """Whether a network that learned from simulations can be refined: it has seen what the law is of."""
+        return self.task.prior.has_law and self.task.summary is None
 
     def answers(self, method: str) -> Answers:
         """Draws for all observations, kept in a file that is not committed, so that a stopped run goes on."""
@@ -108,7 +118,7 @@ class Case:
         model, used = (fitted if method == LAW else trained)(self.task, budget, self.setup.seed)
         draws, found = plain_answers(model, self.task, self.observed, self._draws)
         Answers(draws, used | found).save(self._file(method))
-        if self.task.prior.has_law:
+        if self._can_refine or method == LAW:
             particles = self.setup.choose(PARTICLES, 128)
             draws, found = refined_answers(model, self.task, self.observed, self._draws, particles)
             Answers(draws, used | found).save(self._file(method + REFINED))

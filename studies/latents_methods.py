@@ -87,10 +87,10 @@ class Budgeted:
 
 def recipe_of(task: Task, simulations: Simulations, steps: int, seed: int) -> Recipe:
     """A plain transformer trained on whole observations, which are short: few layers, large batches."""
-    data = DataSettings(BATCH, MICRO_BATCHES, context_sizes=UniformSizes(task.components), same_n=False)
+    data = DataSettings(BATCH, MICRO_BATCHES, context_sizes=UniformSizes(task.num_shown), same_n=False)
     return Recipe(
         simulations,
-        task.components + 1,
+        task.num_shown + 1,
         Budget(steps=steps),
         task.name,
         seed,
@@ -102,7 +102,7 @@ def recipe_of(task: Task, simulations: Simulations, steps: int, seed: int) -> Re
 
 def settings_digest(task: Task) -> str:
     """A digest of what decides a training but for its budget, under which rows are kept."""
-    empty = Simulations(task.prior, torch.zeros(1, task.components), {})
+    empty = Simulations(task.prior, torch.zeros(1, task.num_shown), {})
     recipe = recipe_of(task, empty, 1, 0)
     return digest([describe(part) for part in (recipe.network, recipe.data, recipe.optimiser)])
 
@@ -113,13 +113,13 @@ def trained(task: Task, budget: Budgeted, seed: int) -> tuple[PFN, dict[str, Any
     count, steps = planned(task, budget, seed)
     planning = clock.seconds
     with seeded(seed, 20):
-        simulations = simulated(task, count)
+        simulations = simulated(task, count).shown(task)
     simulating = clock.seconds - planning
     left_out = max(1, round(LEFT_OUT * count))
     judged = EarlyStop(simulations.part(slice(0, left_out)), PATIENCE, min(left_out, JUDGED))
     model = train(recipe_of(task, simulations.part(slice(left_out, None)), steps, seed), stop=judged)
     assert isinstance(model, PFN)
-    model.prior = task.prior
+    model.prior = task.prior if task.summary is None else None
     used = {"simulations_used": count, "steps": steps, "simulating_seconds": simulating, "seconds": clock.seconds}
     return model, used | {"left_out": model.card.training["left_out"]}
 
@@ -146,7 +146,7 @@ def planned(task: Task, budget: Budgeted, seed: int) -> tuple[int, int]:
     assert budget.seconds is not None
     whole = Clock()
     with seeded(seed, 21):
-        some = simulated(task, TRIED)
+        some = simulated(task, TRIED).shown(task)
     each = whole.seconds / TRIED
     recipe = recipe_of(task, some, 4 * TIMED, seed)
     trial = Trainer(start_network(recipe, None), recipe, 4 * TIMED)
@@ -165,9 +165,10 @@ def planned(task: Task, budget: Budgeted, seed: int) -> tuple[int, int]:
 
 
 def conditioned(model: PFN, task: Task, observed: Float[Tensor, "observations components"]) -> list[PFNPosterior]:
-    """The posterior of each observation."""
-    x = torch.arange(task.components).float()[:, None]
-    return [model.condition(x, y.float()) for y in observed]
+    """The posterior of each observation; a network that learned from simulations has seen statistics of it."""
+    seen = observed if model.prior is not None else task.shown(observed.float())
+    x = torch.arange(seen.shape[1]).float()[:, None]
+    return [model.condition(x, y.float()) for y in seen]
 
 
 def plain_answers(

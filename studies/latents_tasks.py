@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -10,6 +10,7 @@ from jaxtyping import Float, Num
 from latents_laws import observed_root
 from latents_simulators import (
     GAUSSIAN_VARIANCE,
+    IndexInputs,
     Points,
     Values,
     bernoulli_glm,
@@ -43,7 +44,7 @@ class Task:
     mixing: Float[Tensor, "parameters latents"] | None = None
     """The matrix that makes the benchmark's parameters of the latents, where they are not the latents themselves."""
     summary: Float[Tensor, "components statistics"] | None = None
-    """The matrix that makes the benchmark's statistics, which a peer sees, of the components."""
+    """The matrix that makes the benchmark's statistics of the components."""
 
     @property
     def num_parameters(self) -> int:
@@ -57,8 +58,13 @@ class Task:
         return joined if self.mixing is None else joined @ self.mixing.double().T
 
     def shown(self, components: Values) -> Values:
-        """What a peer sees of all components."""
+        """What methods that learn from simulations alone see of all components."""
         return components if self.summary is None else components.float() @ self.summary
+
+    @property
+    def num_shown(self) -> int:
+        """How many numbers `shown` gives."""
+        return self.components if self.summary is None else self.summary.shape[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +80,11 @@ class Simulations(Prior):
     draws_own_inputs = False
 
     def __post_init__(self) -> None:
-        """Take over what the prior says."""
-        for name in ("inputs", "outcome", "latents"):
-            object.__setattr__(self, name, getattr(self.program, name))
+        """Take over what the prior says of its latents, and of its targets where they are not statistics."""
+        outcome = pf.Real() if self.y.is_floating_point() else self.program.outcome
+        own = {"inputs": IndexInputs(self.y.shape[1]), "outcome": outcome, "latents": self.program.latents}
+        for name, value in own.items():
+            object.__setattr__(self, name, value)
 
     def draw(self, x: Points) -> pf.Datasets:
         """Random simulations, at the components that x names.
@@ -89,6 +97,10 @@ class Simulations(Prior):
         first, again = index[:, :components], index[:, components:]
         y = torch.cat([self.y[rows].gather(1, first), self.y[others].gather(1, again)], dim=1)
         return pf.Datasets(x, y.to(x.dtype), latents={name: value[rows] for name, value in self.values.items()})
+
+    def shown(self, task: Task) -> "Simulations":
+        """The same simulations as statistics, where a task has some."""
+        return replace(self, y=task.shown(self.y))
 
     def part(self, rows: slice) -> "Simulations":
         """Some of the simulations."""

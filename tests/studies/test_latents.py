@@ -12,6 +12,7 @@ import pytest
 import torch
 from torch.distributions import Binomial
 
+import priorfit as pf
 from priorfit.baselines.exact.program_oracle import ProgramOracle
 from priorfit.importance.adaptation import Effort
 from priorfit.seeding import seeded
@@ -232,3 +233,19 @@ def test_a_budget_in_seconds_becomes_steps_and_as_many_simulations_as_they_use(
     own, more = latents_methods.planned(task, latents_methods.Budgeted(None, 20.0), 0)
     assert own == 256 * more
     assert latents_methods.planned(task, latents_methods.Budgeted(500, steps=3), 0) == (500, 3)
+
+
+def test_networks_that_learn_from_simulations_see_statistics_and_those_of_a_law_all_components(tasks: dict):
+    from latents_methods import Budgeted, fitted, plain_answers, trained  # pyright: ignore[reportMissingImports]
+    from latents_tasks import simulated  # pyright: ignore[reportMissingImports]
+
+    task = tasks["bernoulli_glm"]
+    with seeded(0):
+        observed = simulated(task, 3).y
+    for method in (trained, fitted):
+        model, used = method(task, Budgeted(50, steps=2), 0)
+        draws, _ = plain_answers(model, task, observed, 20)
+        assert draws.shape == (3, 20, 10) and np.isfinite(draws).all()
+        assert isinstance(model.problem.outcome, pf.Real) == (method is trained)
+        assert used["simulations_used"] == (50 if method is trained else 0) and used["steps"] == 2
+        assert model.card.trained_context[1] == (task.num_shown if method is trained else task.components)
