@@ -2,7 +2,8 @@
 
     python benchmarks/pilots/own_priors_gaps.py --minutes 3 --threads 1 [--priors waves growth] [--way fit] [--tell]
 
-Each prior is fitted by `fit` with its defaults (``--way fit``), or by a network that is named (see `WAYS`). The gap is
+Each prior is fitted by `fit` with its defaults (``--way fit``), by a network that is named (see `WAYS`), or by the
+published package pfns (``--way pfns``, after `python benchmarks/speed/pfns_peer.py`; real targets alone). The gap is
 KL(truth || network) of the predictive at 8 queries, the expectation over y taken over draws of the truth, which is
 importance sampling by `ProgramOracle` on ``--datasets`` datasets of each n (seed 0, the same for all; kept in
 ``build/own_priors``, outside of git). Half-widths are 95 % intervals over datasets; datasets whose truth is uncertain
@@ -23,15 +24,15 @@ import torch
 from jaxtyping import Bool, Float
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from torch.distributions import Categorical
+from torch.distributions import Categorical, Distribution
 
 import priorfit as pf
 from benchmarks.common.kept_rows import KeptRows
 from benchmarks.common.report import RESULTS
 from benchmarks.pilots.own_priors import ALL
 from benchmarks.pilots.own_priors_models import MODELS, NUM_POINTS, SEED, own_prior
+from benchmarks.pilots.own_priors_pfns import predictives
 from priorfit.baselines import ProgramOracle
-from priorfit.data import Classes
 from priorfit.errors import UncertainTruthWarning
 from priorfit.metrics import Estimate
 from priorfit.network import NetworkSettings
@@ -41,6 +42,7 @@ SIZES, QUERIES, NODES = (3, 10, 30), 8, 64
 AT_ONCE = 32
 """Datasets that are drawn, and whose truth is computed, together."""
 
+PFNS = "pfns"
 WAYS: dict[str, NetworkSettings | Literal["auto"]] = {"fit": "auto", "plain transformer": NetworkSettings()}
 
 
@@ -74,20 +76,29 @@ def computed_truth(name: str, size: int, part: int) -> dict[str, Tensor]:
 def gaps(model: pf.PFN, found: dict[str, Tensor]) -> tuple[Float[Tensor, " datasets"], Bool[Tensor, " datasets"]]:
     """KL(truth || network) of each dataset, and whether its truth is certain."""
     ppd = model.condition(found["x"], found["y"]).predict(found["query_x"])
+    return divergences(ppd, found), found["is_truth"]
+
+
+def divergences(ppd: Distribution, found: dict[str, Tensor]) -> Float[Tensor, " datasets"]:
+    """KL(truth || predictive) of each dataset."""
     exact = found["log_prob"]
-    if isinstance(model.problem.outcome, Classes):
-        assert isinstance(ppd, Categorical)
+    if isinstance(ppd, Categorical):
         divergence = (exact.exp() * (exact - ppd.logits.double())).nan_to_num().sum(-1)
     else:
         log_ratio = ppd.log_prob(found["nodes"].movedim(-1, 0)).double().movedim(0, -1) - exact
         divergence = (log_ratio.expm1() - log_ratio).mean(-1)  # r - 1 - log r: the same mean, and less noise
-    return divergence.mean(-1), found["is_truth"]
+    return divergence.mean(-1)
 
 
 def measured(name: str, way: str, minutes: float, datasets: int) -> dict[str, Any]:
     """What a training of some minutes comes to."""
     truths = {size: truth(name, size, datasets) for size in SIZES}  # before the clock of the training
     start, prior = time.perf_counter(), own_prior(name)
+    if way == PFNS:
+        ppds, spent = predictives(prior, NUM_POINTS, 60 * minutes, truths)
+        row = {"seconds": round(spent["cpu_seconds"], 1), "steps": int(spent["steps"]), "solver": "none"}
+        asked = {size: (divergences(ppds[size], truths[size]), truths[size]["is_truth"]) for size in SIZES}
+        return row | summarised(asked)
     model = pf.fit(prior, num_points=NUM_POINTS, minutes=minutes, seed=SEED, network=WAYS[way], progress=False)
     solver = model.settings.solver
     row: dict[str, Any] = {
@@ -95,8 +106,13 @@ def measured(name: str, way: str, minutes: float, datasets: int) -> dict[str, An
         "steps": model.card.training["steps"],
         "solver": "none" if solver is None else type(solver).__name__,
     }
-    for size, found in truths.items():
-        divergence, is_truth = gaps(model, found)
+    return row | summarised({size: gaps(model, found) for size, found in truths.items()})
+
+
+def summarised(found: dict[int, tuple[Tensor, Tensor]]) -> dict[str, Any]:
+    """The mean gap at each size with its interval, over datasets whose truth is certain."""
+    row: dict[str, Any] = {}
+    for size, (divergence, is_truth) in found.items():
         gap = Estimate.over(divergence[is_truth])
         row |= {f"gap at {size}": gap.mean, f"half-width at {size}": gap.half_width, f"datasets at {size}": gap.count}
     return row
@@ -109,7 +125,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--datasets", type=int, default=128)
     parser.add_argument("--priors", nargs="*", default=list(ALL))
-    parser.add_argument("--way", choices=list(WAYS), default="fit")
+    parser.add_argument("--way", choices=[*WAYS, PFNS], default="fit")
     parser.add_argument("--tell", action="store_true", help="print what is kept")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)

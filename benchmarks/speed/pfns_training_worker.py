@@ -1,6 +1,7 @@
 """Trains the published `pfns` package for some CPU seconds and answers questions; `pfns_peer` starts it.
 
-One line of JSON in (`settings` of its network and loop, the GP, seconds, threads, seed, two files), one out (steps,
+One line of JSON in (`settings` of its network and loop, the GP or a file of draws of another prior, seconds, threads,
+seed, two files), one out (steps,
 datasets, both kinds of seconds, parameters). The loop is its own `pfns.train.train`, with its AdamW, its cosine
 schedule, its sampler of context sizes, and its bar distribution with full support over borders from its own helper. The
 answers are written as logits and borders, with its own loss at the drawn y beside them, by which the reader can check
@@ -48,12 +49,30 @@ class GaussianProcessPrior:
         return Batch(x=x, y=y, target_y=y)
 
 
-def config_of(request: dict[str, Any], prior: GaussianProcessPrior, borders: list[float], steps: int) -> MainConfig:
+class DrawnPrior:
+    """Draws of any prior, from a file, one after the other; from the start again when all have been used."""
+
+    def __init__(self, file: str) -> None:
+        draws = np.load(file)
+        self.x, self.y, self.used = torch.from_numpy(draws["x"]), torch.from_numpy(draws["y"]), 0
+
+    def __call__(self, batch_size: int, seq_len: int, **_: Any) -> Batch:
+        """The next datasets, batch first."""
+        rows = torch.arange(self.used, self.used + batch_size) % len(self.x)
+        self.used += batch_size
+        x, y = self.x[rows, :seq_len], self.y[rows, :seq_len, None]
+        return Batch(x=x, y=y, target_y=y)
+
+
+def config_of(
+    request: dict[str, Any], prior: GaussianProcessPrior | DrawnPrior, borders: list[float], steps: int
+) -> MainConfig:
     """The package's configuration, as its getting-started notebook has it, for about this many steps."""
+    features = request.get("num_features", 1)
     settings, steps_per_epoch = request["settings"], max(1, round(steps / EPOCHS))
     epochs = max(1, round(steps / steps_per_epoch))
     return MainConfig(
-        priors=[AdhocPriorConfig(get_batch_methods=[prior], prior_kwargs={"num_features": 1})],
+        priors=[AdhocPriorConfig(get_batch_methods=[prior], prior_kwargs={"num_features": features})],
         optimizer=OptimizerConfig("adamw", lr=settings["lr"]),
         model=TransformerConfig(
             criterion=BarDistributionConfig(full_support=True, borders=borders),
@@ -68,8 +87,8 @@ def config_of(request: dict[str, Any], prior: GaussianProcessPrior, borders: lis
         batch_shape_sampler=BatchShapeSamplerConfig(
             batch_size=settings["batch_size"],
             max_seq_len=request["num_points"],
-            min_num_features=1,
-            max_num_features=1,
+            min_num_features=features,
+            max_num_features=features,
             seed=request["seed"],
         ),
         epochs=epochs,
@@ -83,7 +102,8 @@ def config_of(request: dict[str, Any], prior: GaussianProcessPrior, borders: lis
 
 def trained(request: dict[str, Any]) -> tuple[torch.nn.Module, dict[str, float]]:
     """A network trained for about the seconds of a processor asked for, and what that took."""
-    prior = GaussianProcessPrior(request["lengthscale"], request["noise"])
+    drawn = request.get("draws")
+    prior = DrawnPrior(drawn) if drawn else GaussianProcessPrior(request["lengthscale"], request["noise"])
     borders = get_bucket_borders(num_outputs=1_000, ys=prior(100_000, 20).target_y).tolist()
 
     def spent_on(steps: int) -> tuple[torch.nn.Module, MainConfig, float, float]:
