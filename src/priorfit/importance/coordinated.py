@@ -31,8 +31,8 @@ class Program:
             self.prior.latents, u.double().split([each.size for each in self.prior.latents], dim=1), strict=True
         ):
             law = latent.law(found, len(u))
-            found[latent.name] = values_at(law, own)[0] if knows_quantiles(law) else self._by_draws(latent, own)
-            found = self.prior.placed(found, torch.empty(0))
+            value = values_at(law, own)[0] if knows_quantiles(law) else self._by_draws(latent, own)
+            found |= self.prior.placed({latent.name: value}, torch.empty(0))
         return found
 
     def _by_draws(self, latent: Latent, u: Float[Tensor, "draws size"]) -> Float[Tensor, "draws size"]:

@@ -24,7 +24,7 @@ from priorfit.network.kept import (
 )
 from priorfit.network.model import Model, ModelSettings
 from priorfit.network.reading import Reading
-from priorfit.network.solver.cells import CellStatistics
+from priorfit.network.solver.cells_solved import CellStatistics
 from priorfit.network.solver.class_regression import IndicatorStatistics
 from priorfit.network.solver.features import FeatureStatistics
 from priorfit.network.solver.gaussian import ByFeatures, ByPoints

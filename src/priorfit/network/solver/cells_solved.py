@@ -1,0 +1,158 @@
+"""The regressions of the cells that a context leaves, and what they say of queries and of latents."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from priorfit.errors import InputError
+from priorfit.network.solver.cell_guess import guess_of
+from priorfit.network.solver.cell_joint import JointCells
+from priorfit.network.solver.gaussian import LeftOut, repeated
+from priorfit.network.solver.joint import JointNormals
+from priorfit.network.solver.local import Local, OfCells, OfCurves, Regressions, Spread, State, picked, without_each
+from priorfit.network.solver.solver import NO_POINTS, FirstGuess, Points, Solved, Targets
+
+if TYPE_CHECKING:
+    from priorfit.network.solver.cells import CellRegression
+
+CHAINED = 32
+"""Cells that each joint draw of the latents goes on with after its first number."""
+
+
+@dataclass(frozen=True)
+class CellStatistics:
+    """What a file keeps of a context: the cells that matter, and the posterior of w in each."""
+
+    index: Int[Tensor, "batch kept"]
+    log_weights: OfCells
+    state: State
+    spread: Spread
+    evidence: Float[Tensor, " batch"]
+
+
+@dataclass(frozen=True)
+class CellsSolved(Solved):
+    """The regressions of the cells that a context leaves, and their weights."""
+
+    solver: "CellRegression"
+    index: Int[Tensor, "batch kept"]
+    found: Regressions
+    log_weights: OfCells
+    evidence: Float[Tensor, " batch"]
+    context: tuple[Local, Targets] | None
+    """The law at the points of the context, and their targets."""
+
+    @property
+    def log_evidence(self) -> Float[Tensor, " batch"]:
+        """See `Solved.log_evidence`; all cells have equal weights before the context."""
+        return self.evidence
+
+    def kept(self) -> CellStatistics:
+        """See `Solved.kept`."""
+        return CellStatistics(self.index, self.log_weights, self.found.state, self.found.spread, self.evidence)
+
+    def predict(self, x: Points) -> FirstGuess:
+        """See `Solved.predict`."""
+        local = self.solver.laws.fine(x, self.index).around(self.found.state, self.found.spread)
+        mean, variance = local.fitted(self.found.state), local.leverage(self.found.spread)
+        return self._guess(local, mean, variance, self.log_weights[..., None])
+
+    @cached_property
+    def _left_out(self) -> tuple[Local, OfCurves, OfCurves]:
+        if self.context is None:
+            raise InputError(NO_POINTS)
+        local, y = self.context
+        return local, *without_each(local, y.double(), self.found)
+
+    @property
+    def left_out(self) -> LeftOut:
+        """What each cell says of each point given the others; of the first mean where there are several."""
+        local, mean, variance = self._left_out
+        return LeftOut((local.mean + mean)[:, :, 0], variance[:, :, 0])
+
+    def leave_one_out(self) -> FirstGuess:
+        """See `Solved.leave_one_out`; each cell loses the evidence that the point was for it."""
+        local, mean, variance = self._left_out
+        assert self.context is not None  # `_left_out` has looked
+        told = local.log_density(self.context[1].double(), mean, variance)
+        return self._guess(local, mean, variance, (self.log_weights[..., None] - told).log_softmax(1))
+
+    def _guess(
+        self, local: Local, mean: OfCurves, variance: OfCurves, log_weights: Float[Tensor, "batch kept #points"]
+    ) -> FirstGuess:
+        """The mixture of all cells and branches, and what tokens are told of it."""
+        scale = (variance + local.variance).sqrt()
+        loc = (local.mean + mean).expand_as(scale)
+        return guess_of(log_weights.expand_as(scale[:, :, 0]), local.log_share, loc, scale, self._like)
+
+    @property
+    def _like(self) -> tuple[int, torch.dtype]:
+        return self.solver.shown, self.solver.laws.dtype
+
+    def joint(self, x: Points) -> JointNormals | None:
+        """See `Solved.joint`; a law of several Normals has no Gaussian in each cell."""
+        if self.solver.settings.branches > 1:
+            return None
+        sets = len(x) // len(self.index)
+        index, state, spread, weights = (
+            repeated(each, sets).expand(len(x), *each.shape[1:])
+            for each in (self.index, self.found.state, self.found.spread, self.log_weights)
+        )
+        local = self.solver.laws.fine(x, index).around(state, spread)
+        return JointCells(local, state, spread, weights)
+
+    def latent_guess(self, index: Sequence[int]) -> FirstGuess:
+        """See `Solved.latent_guess`."""
+        mean, slope, variance = self.solver.laws.numbers_in(self.index, index)
+        loc = mean + (slope @ self.found.state[..., None])[..., 0]  # (batch, kept, numbers)
+        scale = (((slope @ self.found.spread) * slope).sum(-1) + variance).sqrt()
+        log_weights = self.log_weights[..., None].expand_as(loc)
+        share, loc, scale = (each[:, :, None] for each in (torch.zeros_like(loc), loc, scale))
+        return guess_of(log_weights, share, loc, scale, self._like)
+
+    def given(self, index: Sequence[int], numbers: Float[Tensor, "batch known"]) -> "CellsSolved":
+        """See `Solved.given`: a known number is one more observation of w, with no noise."""
+        state, spread, weights = self.found.state, self.found.spread, self.log_weights
+        mean, slope, variance = self.solver.laws.numbers_in(self.index, index)
+        for place in range(len(index)):
+            own = slope[:, :, place]  # (batch, kept, dimensions)
+            error = numbers[:, place, None].double() - mean[:, :, place] - (own * state).sum(-1)
+            gain, total, spread = updated(spread, own, variance[:, :, place])
+            weights = weights - 0.5 * (error.square() / total + total.log())
+            state = state + gain * error[..., None]
+        found = replace(self.found, state=state, spread=spread)
+        return replace(self, found=found, log_weights=weights.log_softmax(1), context=None)
+
+    def given_draws(self, number: int, drawn: Float[Tensor, "batch draws"]) -> "CellsSolved":
+        """See `Solved.given_draws`; each draw goes on with the cells of the largest weights."""
+        mean, slope, variance = (each[:, :, 0] for each in self.solver.laws.numbers_in(self.index, [number]))
+        gain, total, spread = updated(self.found.spread, slope, variance)
+        error = drawn.double()[..., None] - (mean + (slope * self.found.state).sum(-1))[:, None]  # (batch, draws, kept)
+        weights = self.log_weights[:, None] - 0.5 * (error.square() / total[:, None] + total.log()[:, None])
+        top = weights.topk(min(CHAINED, weights.shape[2]), dim=2)
+        steps = picked(gain, top.indices) * error.gather(2, top.indices).flatten(0, 1)[..., None]
+        state = picked(self.found.state, top.indices) + steps
+        log_weights = top.values.flatten(0, 1).log_softmax(1)
+        none = torch.zeros(*log_weights.shape, self.solver.settings.curves, 0, dtype=state.dtype, device=state.device)
+        found = Regressions(state, picked(spread, top.indices), log_weights, none)
+        evidence = self.evidence.repeat_interleave(drawn.shape[1], 0)
+        return CellsSolved(self.solver, picked(self.index, top.indices), found, log_weights, evidence, None)
+
+
+def updated(
+    spread: Spread, slope: State, variance: Float[Tensor, "batch kept"]
+) -> tuple[State, Float[Tensor, "batch kept"], Spread]:
+    """What one more number, ``slope . w`` with some variance, changes in every cell.
+
+    The first is how far w moves for each unit that the number is off, then the variance of the number before it is
+    known, and the covariance of w after.
+    """
+    moved = (spread @ slope[..., None])[..., 0]
+    total = (slope * moved).sum(-1) + variance
+    gain = moved / total[..., None]
+    return gain, total, spread - moved[..., :, None] * gain[..., None, :]
