@@ -53,7 +53,7 @@ class Batch:
     known: tuple[int, ...] = ()
     """Which numbers of the latents, counted in the order in which they were named, a network is shown."""
     chain: tuple[int, ...] = ()
-    """The others in an order in which each is asked about given those before it; empty: given ``known`` alone."""
+    """The others in an order in which each is asked about given those before it, too; empty: given ``known`` alone."""
 
     def to(self, device: torch.device) -> "Batch":
         """The same batch on another device."""

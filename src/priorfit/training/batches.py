@@ -19,8 +19,8 @@ def num_points(recipe: Recipe, step: int) -> int:
     return recipe.num_points if growth is None else growth.num_points(recipe.num_points, step)
 
 
-MARGINS, IN_ORDER = 0.25, 0.25
-"""Shares of micro-batches that ask for the margins of all latents, and for one after the other as they are named."""
+NONE_SHOWN = 0.5
+"""The share of micro-batches that show no latents."""
 
 
 def context_size(recipe: Recipe, step: int, micro_batch: int) -> int:
@@ -62,13 +62,11 @@ def count_of(batch: Batch) -> int:
 def asked_numbers(count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The numbers of the latents that a micro-batch shows, and the order in which it asks about the others.
 
-    Half of the micro-batches show none: they ask for the margin of each number, or for all in the order in which they
-    are named, as joint draws do. The others show a random set, and ask for the rest in a random order.
+    Half of the micro-batches show none, and ask for all in the order in which they are named, as joint draws do. The
+    others show a random set, and ask for the rest in a random order.
     """
-    kind, order = float(torch.rand(())), torch.randperm(count).tolist()
-    if kind < MARGINS:
-        return (), ()
-    if kind < MARGINS + IN_ORDER:
+    order = torch.randperm(count).tolist()
+    if float(torch.rand(())) < NONE_SHOWN:
         return (), tuple(range(count))
     size = int(torch.randint(1, count + 1, ()))
     return tuple(sorted(order[:size])), tuple(order[size:])

@@ -100,10 +100,12 @@ class LatentParts(nn.Module):
     ) -> tuple[list[int], list[int], Bool[Tensor, "query shown"] | None]:
         """The numbers that are shown, those that are asked about, and which of the former each query sees (None: all).
 
-        Queries of y, which come first, see what is known. A number of the chain sees those before it as well.
+        Queries of y, which come first, see what is known, and so does one query of each unknown number. Numbers of the
+        chain after its first are asked about once more, given those before them.
         """
-        shown, asked = [*known, *chain[:-1]], [number for number in range(self.count) if number not in known]
-        told = [len(known)] * num_queries + [len(known) + (chain.index(each) if chain else 0) for each in asked]
+        shown, unknown = [*known, *chain[:-1]], [number for number in range(self.count) if number not in known]
+        asked = [*unknown, *chain[1:]]
+        told = [len(known)] * (num_queries + len(unknown)) + [len(known) + place for place in range(1, len(chain))]
         seen = torch.arange(len(shown)) < torch.tensor(told)[:, None]
         return shown, asked, seen.to(self.frequencies.device) if chain else None
 
