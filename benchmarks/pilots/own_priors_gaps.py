@@ -3,7 +3,8 @@
     python benchmarks/pilots/own_priors_gaps.py --minutes 3 --threads 1 [--priors waves growth] [--way fit] [--tell]
 
 Each prior is fitted by `fit` with its defaults (``--way fit``), by a network that is named (see `WAYS`), or by the
-published package pfns (``--way pfns``, after `python benchmarks/speed/pfns_peer.py`; real targets alone). The gap is
+published package pfns (``--way pfns``, after `python benchmarks/speed/pfns_peer.py`; real targets alone). With ``--way
+gap=0.01`` minutes are the most that `fit` may take until it says that the gap is below 0.01 nats. The gap is
 KL(truth || network) of the predictive at 8 queries, the expectation over y taken over draws of the truth, which is
 importance sampling by `ProgramOracle` on ``--datasets`` datasets of each n (seed 0, the same for all; kept in
 ``build/own_priors``, outside of git). Half-widths are 95 % intervals over datasets; datasets whose truth is uncertain
@@ -42,7 +43,7 @@ SIZES, QUERIES, NODES = (3, 10, 30), 8, 64
 AT_ONCE = 32
 """Datasets that are drawn, and whose truth is computed, together."""
 
-PFNS = "pfns"
+PFNS, UNTIL = "pfns", "gap=0.01"
 WAYS: dict[str, NetworkSettings | Literal["auto"]] = {"fit": "auto", "plain transformer": NetworkSettings()}
 
 
@@ -99,7 +100,8 @@ def measured(name: str, way: str, minutes: float, datasets: int) -> dict[str, An
         row = {"seconds": round(spent["cpu_seconds"], 1), "steps": int(spent["steps"]), "solver": "none"}
         asked = {size: (divergences(ppds[size], truths[size]), truths[size]["is_truth"]) for size in SIZES}
         return row | summarised(asked)
-    model = pf.fit(prior, num_points=NUM_POINTS, minutes=minutes, seed=SEED, network=WAYS[way], progress=False)
+    told = {"gap": 0.01} if way == UNTIL else {"network": WAYS[way]}
+    model = pf.fit(prior, num_points=NUM_POINTS, minutes=minutes, seed=SEED, progress=False, **told)
     solver = model.settings.solver
     row: dict[str, Any] = {
         "seconds": round(time.perf_counter() - start, 1),
@@ -125,7 +127,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--datasets", type=int, default=128)
     parser.add_argument("--priors", nargs="*", default=list(ALL))
-    parser.add_argument("--way", choices=[*WAYS, PFNS], default="fit")
+    parser.add_argument("--way", choices=[*WAYS, PFNS, UNTIL], default="fit")
     parser.add_argument("--tell", action="store_true", help="print what is kept")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
