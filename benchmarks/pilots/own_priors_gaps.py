@@ -17,7 +17,7 @@ import sys
 import time
 import warnings
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # the clone, so that `benchmarks` is found
 
@@ -31,7 +31,7 @@ import priorfit as pf
 from benchmarks.common.kept_rows import KeptRows
 from benchmarks.common.report import RESULTS
 from benchmarks.pilots.own_priors import ALL
-from benchmarks.pilots.own_priors_models import MODELS, NUM_POINTS, SEED, own_prior
+from benchmarks.pilots.own_priors_models import MODELS, NUM_POINTS, SEED, model_of, own_prior, spent_file
 from benchmarks.pilots.own_priors_pfns import predictives
 from priorfit.baselines import ProgramOracle
 from priorfit.errors import UncertainTruthWarning
@@ -43,8 +43,8 @@ SIZES, QUERIES, NODES = (3, 10, 30), 8, 64
 AT_ONCE = 32
 """Datasets that are drawn, and whose truth is computed, together."""
 
-PFNS, UNTIL = "pfns", "gap=0.01"
-WAYS: dict[str, NetworkSettings | Literal["auto"]] = {"fit": "auto", "plain transformer": NetworkSettings()}
+FIT, PFNS, UNTIL = "fit", "pfns", "gap=0.01"
+WAYS = {"plain transformer": NetworkSettings()}
 
 
 def truth(name: str, size: int, datasets: int) -> dict[str, Tensor]:
@@ -100,14 +100,14 @@ def measured(name: str, way: str, minutes: float, datasets: int) -> dict[str, An
         row = {"seconds": round(spent["cpu_seconds"], 1), "steps": int(spent["steps"]), "solver": "none"}
         asked = {size: (divergences(ppds[size], truths[size]), truths[size]["is_truth"]) for size in SIZES}
         return row | summarised(asked)
-    told = {"gap": 0.01} if way == UNTIL else {"network": WAYS[way]}
-    model = pf.fit(prior, num_points=NUM_POINTS, minutes=minutes, seed=SEED, progress=False, **told)
-    solver = model.settings.solver
-    row: dict[str, Any] = {
-        "seconds": round(time.perf_counter() - start, 1),
-        "steps": model.card.training["steps"],
-        "solver": "none" if solver is None else type(solver).__name__,
-    }
+    if way == FIT:
+        model = model_of(name, minutes)
+    else:
+        told = {"gap": 0.01} if way == UNTIL else {"network": WAYS[way]}
+        model = pf.fit(prior, num_points=NUM_POINTS, minutes=minutes, seed=SEED, progress=False, **told)
+    spent = float(spent_file(name, minutes).read_text()) if way == FIT else round(time.perf_counter() - start, 1)
+    solver = "none" if model.settings.solver is None else type(model.settings.solver).__name__
+    row: dict[str, Any] = {"seconds": spent, "steps": model.card.training["steps"], "solver": solver}
     return row | summarised({size: gaps(model, found) for size, found in truths.items()})
 
 
@@ -127,7 +127,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--datasets", type=int, default=128)
     parser.add_argument("--priors", nargs="*", default=list(ALL))
-    parser.add_argument("--way", choices=[*WAYS, PFNS, UNTIL], default="fit")
+    parser.add_argument("--way", choices=[FIT, *WAYS, PFNS, UNTIL], default=FIT)
     parser.add_argument("--tell", action="store_true", help="print what is kept")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)

@@ -1,11 +1,9 @@
-"""Networks for the six own priors, trained once for some minutes and kept in ``build/own_priors``, outside of git.
+"""What `fit` makes of own priors in some minutes, trained once and kept in ``build/own_priors``, outside of git.
 
     python benchmarks/pilots/own_priors_models.py --minutes 10 [--priors waves growth]
 
-Minutes are those of the processor, by one thread, so that other work on the machine does not matter. A training that
-was stopped goes on. The network is what `fit` takes for a program: cells of its prior, or for classes the plain
-transformer, since a race would take a quarter of the clock. Targets are expected where the law has a closed form for it
-(Normals and classes).
+`own_priors_gaps.py`, `own_priors_latents.py` and `race.py` measure these networks. Minutes are those of the processor,
+by one thread, so that other work on the machine does not matter. A training that was stopped goes on.
 """
 
 import argparse
@@ -21,7 +19,6 @@ import priorfit as pf
 from benchmarks.pilots.own_priors import ALL
 from priorfit.network import PFN
 from priorfit.priors import ProgramPrior
-from priorfit.training.defaults import suggested_network
 
 MODELS = Path(__file__).parents[2] / "build" / "own_priors"
 ORDER = ("waves", "growth", "dose_response", "change_point", "two_branches", "rings")
@@ -41,6 +38,11 @@ def folder_of(name: str, minutes: float) -> Path:
     return MODELS / f"{name}-{minutes:g}"
 
 
+def spent_file(name: str, minutes: float) -> Path:
+    """Where the seconds of a whole fit are kept: reading the program, racing, training and judging."""
+    return MODELS / f"{name}-{minutes:g}.seconds"
+
+
 def is_trained(name: str, minutes: float) -> bool:
     """Whether the network of a prior is there."""
     return folder_of(name, minutes).exists()
@@ -50,7 +52,9 @@ def model_of(name: str, minutes: float) -> PFN:
     """The network of a prior, trained if it is not there yet."""
     prior, folder = own_prior(name), folder_of(name, minutes)
     if not folder.exists():
+        start = time.perf_counter()
         train(prior, minutes).save(folder)
+        spent_file(name, minutes).write_text(str(round(time.perf_counter() - start, 1)), encoding="utf-8")
     model = pf.load(folder, prior=prior)
     assert isinstance(model, PFN)
     return model
@@ -64,8 +68,6 @@ def train(prior: ProgramPrior, minutes: float) -> PFN:
         num_points=NUM_POINTS,
         minutes=minutes,
         seed=SEED,
-        network=suggested_network(prior) or pf.NetworkSettings(),
-        targets="expected" if prior.offers_expected else "sampled",
         progress=False,
         folder=run,
         resume=run.exists(),

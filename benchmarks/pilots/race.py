@@ -1,8 +1,9 @@
-"""What `fit` chooses for a prior of which nothing is known, and what each candidate would have got.
+"""What `fit` chooses for own priors, and what each candidate of the race would have got.
 
     python benchmarks/pilots/race.py [--minutes 3] [--threads 1] [--only NAME ...]
 
-Each prior is fitted for some minutes by every candidate of the race, and by the race itself (`network="auto"`). The
+Each prior is fitted for some minutes by every candidate of the race, by the race itself, which is what `fit` holds for
+functions that only draw, and by `fit`, which reads the cells of a program where it can (`own_priors_models.py`). The
 NLL is that of 8 queries of 400 datasets at n = 3, 10, 30 (seed 0, the same for all); differences are paired. For priors
 made of Gaussian processes the gap to the exact posterior is printed. Minutes are those of the processor, by one thread,
 so that other work on the machine does not matter; three minutes on two quiet cores are more. Rows are kept as they
@@ -12,6 +13,7 @@ come; a run that was stopped goes on.
 import argparse
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +25,9 @@ import priorfit as pf
 from benchmarks.common.kept_rows import KeptRows
 from benchmarks.common.report import RESULTS
 from benchmarks.pilots.own_priors import KNOWN, OWN
+from benchmarks.pilots.own_priors_models import model_of
 from priorfit.network import NetworkSettings
-from priorfit.priors import Prior
+from priorfit.priors import Prior, ProgramPrior
 from priorfit.seeding import seeded
 from priorfit.training.defaults import candidates
 
@@ -32,7 +35,7 @@ ROWS = RESULTS / "race.jsonl"
 SIZES, DATASETS, QUERIES = (3, 10, 30), 400, 8
 NUM_POINTS = 50
 SEED = 0
-AUTO = "race"
+AUTO, FIT = "race", "fit"
 
 
 def losses(model: pf.PFN, prior: Prior) -> list[float]:
@@ -62,14 +65,24 @@ def fitted(prior: Prior, truth: Prior | None, network: NetworkSettings | str, mi
     """What a training of some minutes comes to."""
     start = time.perf_counter()
     model = pf.fit(prior, num_points=NUM_POINTS, minutes=minutes, seed=SEED, network=network, progress=False)
-    seconds = time.perf_counter() - start
-    solver = model.settings.solver
-    about = {
-        "seconds": round(seconds, 1),
-        "steps": model.card.training["steps"],
-        "solver": "none" if solver is None else type(solver).__name__,
-    }
-    return about | {"losses": losses(model, prior)} | ({} if truth is None else gaps(model, truth))
+    about = {"seconds": round(time.perf_counter() - start, 1)} | measured(model, prior)
+    return about if truth is None else about | gaps(model, truth)
+
+
+def drawn(prior: Prior) -> Prior:
+    """The prior as a function that only draws, of whose law nothing is known: then `fit` lets candidates race."""
+    assert isinstance(prior, ProgramPrior)
+
+    def draws(x: torch.Tensor, **latents: torch.Tensor) -> torch.Tensor:
+        return prior.law(x, latents).sample()
+
+    return replace(prior, function=draws, has_law=False, offers_expected=False)
+
+
+def measured(model: pf.PFN, prior: Prior) -> dict[str, Any]:
+    """The losses of a network, and what it is."""
+    solver = "none" if model.settings.solver is None else type(model.settings.solver).__name__
+    return {"steps": model.card.training["steps"], "solver": solver, "losses": losses(model, prior)}
 
 
 def main() -> None:
@@ -97,10 +110,12 @@ def fill(kept: KeptRows, options: argparse.Namespace) -> None:
     for name, prior in OWN.items():
         if options.only is not None and name not in options.only:
             continue
-        ways = {AUTO: "auto", **candidates(prior)}
+        key = {"prior": name, "minutes": options.minutes, "threads": options.threads}
+        kept.get({**key, "way": FIT}, lambda name=name, prior=prior: measured(model_of(name, options.minutes), prior))
+        ways = {AUTO: "auto", **candidates(drawn(prior))}
         for way, network in ways.items():
-            key = {"prior": name, "way": way, "minutes": options.minutes, "threads": options.threads}
-            kept.get(key, lambda prior=prior, network=network: fitted(prior, None, network, options.minutes))
+            given = drawn(prior), None, network, options.minutes
+            kept.get({**key, "way": way}, lambda given=given: fitted(*given))
 
 
 def tell(kept: KeptRows, minutes: float) -> None:
