@@ -31,14 +31,15 @@ def parser_for(name: str, claim: str | None) -> argparse.ArgumentParser:
 
 
 def show(title: str, columns: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
-    """Print a table that stays whole when the output is a file."""
-    table = Table(title=title, title_justify="left")
+    """Print a title and a table, both of which stay whole when the output is a file."""
+    table = Table()
     for index, column in enumerate(columns):
         table.add_column(column, justify="left" if index == 0 else "right", no_wrap=True)
     for line in lines:
         table.add_row(*line)
     console = Console()
     console.width = max(console.width, WIDTH)
+    console.print(title, soft_wrap=True, highlight=False, markup=False)
     console.print(table)
 
 

@@ -264,7 +264,7 @@ def card_of(recipe: Recipe, trainer: Trainer, seconds: float, origin: dict[str, 
         training={
             "steps": trainer.step,
             "datasets": trainer.step * recipe.data.batch_size * recipe.data.micro_batches,
-            "seconds": round(seconds, 1),
+            "seconds": round(seconds, 3),
             "skipped_steps": trainer.skipped,
             "processes": trainer.group.count,
             "threads": torch.get_num_threads(),

@@ -11,7 +11,7 @@ from priorfit.data import Classes, Real
 from priorfit.distributions import NormalMixture
 from priorfit.errors import InputError
 from priorfit.network import CellSolver, NetworkSettings, NormalHead, Problem
-from priorfit.network.solver.cells import CellRegression
+from priorfit.network.solver.cells import CellRegression, cells_for
 from priorfit.network.solver.local import solved, without_each
 from priorfit.seeding import seeded
 from priorfit.training.defaults import suggested_network
@@ -203,7 +203,7 @@ def test_a_saved_model_and_a_saved_posterior_answer_the_same(wave_model: pf.PFN,
 def test_cells_of_given_widths_are_those_that_a_program_is_read_for():
     found = suggested_network(waves)
     assert found is not None and isinstance(found.solver, CellSolver)
-    given, looked_for = found.solver.cells_for(waves), replace(found.solver, widths=None).cells_for(waves)
+    given, looked_for = cells_for(found.solver, waves), cells_for(replace(found.solver, widths=None), waves)
     assert torch.equal(given.centres, looked_for.centres) and torch.equal(given.log_weights, looked_for.log_weights)
 
 

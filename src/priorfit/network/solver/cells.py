@@ -76,12 +76,6 @@ class CellSolver(SolverSettings):
             if len(self.widths) != self.dimensions or not all(0 < width <= 1 for width in self.widths):
                 raise InputError(f"widths of a CellSolver are above 0 and up to 1, one a dimension; got {self}.")
 
-    def cells_for(self, prior: ProgramPrior) -> Cells:
-        """The cells of a prior."""
-        if self.widths is None:
-            return cells_of(prior, (self.cells,))
-        return laid(self.cells, torch.tensor(self.widths, dtype=torch.float64))
-
     def build(self, problem: Problem, encoder: InputEncoder) -> Solver:
         """See `SolverSettings.build`."""
         return CellRegression(self, problem)
@@ -93,6 +87,13 @@ class CellSolver(SolverSettings):
         if output is not None and not isinstance(output, AdjustedGuessHead):
             raise InputError(f"CellSolver is corrected by AdjustedGuessHead; got {output}. Leave network.output out.")
         return output or AdjustedGuessHead()
+
+
+def cells_for(settings: CellSolver, prior: ProgramPrior) -> Cells:
+    """The cells of a prior."""
+    if settings.widths is None:
+        return cells_of(prior, (settings.cells,))
+    return laid(settings.cells, torch.tensor(settings.widths, dtype=torch.float64))
 
 
 class CellRegression(Solver):
@@ -128,7 +129,7 @@ class CellRegression(Solver):
             x = prior.inputs.sample(64, 256, problem.num_features).flatten(0, 1)
             self.laws.grid.lay(x.amin(0), x.amax(0))
         spaces = {space.name: space for space in problem.latents}
-        laws = linearised(program, self.settings.cells_for(prior), self.laws.grid.nodes(), partial(encoded, spaces))
+        laws = linearised(program, cells_for(self.settings, prior), self.laws.grid.nodes(), partial(encoded, spaces))
         self.laws.adopt(laws, float(units.shift), float(units.scale))
 
     def matrices(self) -> Iterable[nn.Parameter]:
