@@ -16,7 +16,7 @@ from priorfit.network.solver.gaussian import solve
 from priorfit.network.solver.kernel import JointKernels, KernelRegression, Regressions
 from priorfit.network.solver.kernel_family import noisy
 from priorfit.network.solver.latent import LatentRegression
-from priorfit.network.solver.local import solved as solved_in_cells
+from priorfit.network.solver.regressions import solved as solved_in_cells
 from priorfit.seeding import seeded
 
 every_solver = pytest.mark.parametrize("case", SOLVERS.values(), ids=SOLVERS.keys())

@@ -1,6 +1,6 @@
 import pytest
 import torch
-from torch.distributions import Categorical, Cauchy, Gamma, LogNormal, MixtureSameFamily, Normal, StudentT
+from torch.distributions import Categorical, Cauchy, Gamma, Laplace, LogNormal, MixtureSameFamily, Normal, StudentT
 
 from priorfit.distributions import NormalMixture
 from priorfit.importance.branches import branches_of
@@ -30,6 +30,15 @@ def test_students_t_is_nearly_a_mixture_of_normals_of_one_mean(df: float):
         y = law.sample((100_000,))
     y = y[(y - 0.5).abs() < 2]  # 20 scales: beyond, the widest Normal ends
     assert (law.log_prob(y) - mixture(law).log_prob(y)).mean().abs() < 0.02
+
+
+def test_a_laplace_law_is_nearly_a_mixture_of_normals_of_one_mean():
+    law = Laplace(torch.tensor([0.5]), torch.tensor([0.1]))
+    found = branches_of(law)
+    assert found is not None and found.mean.shape == (1, 1)
+    with seeded(1):
+        y = law.sample((100_000,))
+    assert (law.log_prob(y) - mixture(law).log_prob(y)).mean().abs() < 0.001
 
 
 @pytest.mark.parametrize("law", [LogNormal(0.0, 0.5), Gamma(3.0, 2.0)], ids=["lognormal", "gamma"])

@@ -2,8 +2,9 @@ import torch
 from torch.distributions import Categorical, Gamma, LogNormal, Normal, Uniform
 
 import priorfit as pf
-from priorfit.importance.cells import SMOOTH, cells_of, linearised, pairs
+from priorfit.importance.cells import SMOOTH, cells_of, linearised
 from priorfit.importance.coordinated import Program, has_cells
+from priorfit.importance.moments import pairs
 from priorfit.seeding import seeded
 
 
@@ -40,6 +41,28 @@ def test_a_linear_program_has_one_width_and_needs_no_split():
 def test_only_curved_latents_are_split():
     widths = cells_of(waves, (256,)).widths
     assert widths[0] == 1.0 and widths[1] < 0.1
+
+
+@pf.prior(num_features=1, before=Normal(0.0, 1.0), after=Normal(0.0, 1.0), change=Uniform(0.1, 0.9))
+def jumps(x, before, after, change):
+    return Normal(torch.where(x[..., 0] < change, before, after), 0.1)
+
+
+@pf.prior(num_features=1, slope=Normal(0.0, 2.0), place=Uniform(0.1, 0.9))
+def kinks(x, slope, place):
+    return Normal(slope * (x[..., 0] - place).clamp_min(0.0), 0.1)
+
+
+def test_a_law_is_taken_at_the_centre_of_a_cell_along_a_latent_in_which_it_jumps():
+    cells = cells_of(jumps, (256,))
+    assert cells.jumps.tolist() == [False, False, True] and cells.steps[2] == 0.0 < cells.widths[2]
+    for smooth in (lines, waves, bowls, decays, kinks):
+        assert not cells_of(smooth, (256,)).jumps.any()
+    x = torch.linspace(0, 1, 64)[:, None]
+    laws = linearised(Program(jumps), cells, x, encode)
+    step = laws.curves[:, 0, 2]  # the slope along the level after the change, which is 0 before it
+    sizes = step.abs() / step.abs().amax(1, keepdim=True)
+    assert ((sizes < 1e-6) | (sizes > 1 - 1e-6)).all()  # no cell has a ramp
 
 
 def test_cells_together_are_the_prior_of_the_coordinates():

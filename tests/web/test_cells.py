@@ -42,7 +42,7 @@ def ripples(x, frequency, shift):
 CELLS = {"cells": 16, "rank": 16}
 SOLVED = {
     "one Normal": (waves, CellSolver(dimensions=3, **CELLS)),
-    "Student's t": (outliers, CellSolver(dimensions=2, branches=5, **CELLS)),
+    "Student's t": (outliers, CellSolver(dimensions=2, branches=6, **CELLS)),
     "a mean for each Normal": (two_lines, CellSolver(dimensions=2, curves=2, branches=2, **CELLS)),
     "two features": (ripples, CellSolver(dimensions=3, **CELLS)),
     "fewer cells than are shown": (waves, CellSolver(cells=3, dimensions=3, rank=16)),

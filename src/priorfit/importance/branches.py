@@ -8,14 +8,15 @@ from itertools import pairwise
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.distributions import Distribution, Gamma, MixtureSameFamily, Normal, StudentT
+from torch.distributions import Distribution, Exponential, Gamma, Laplace, MixtureSameFamily, Normal, StudentT
 
 from priorfit.seeding import seeded
 
-T_EDGES = (0.0, 0.02, 0.1, 0.3, 0.6, 1.0)
-"""Levels of the precision of Student's t, as a scale mixture of Normals, between which it is taken as one number."""
+EDGES = (0.0, 0.02, 0.1, 0.3, 0.6, 0.85, 1.0)
+"""Levels of the precision of a scale mixture of Normals, between which it is taken as one number."""
 
-T_DRAWS = 2**17
+DRAWS = 2**17
+"""Draws of a precision, of which each part is the geometric mean."""
 
 
 @dataclass(frozen=True)
@@ -46,19 +47,42 @@ def _normal(law: Normal) -> Branches:
 
 @branches_of.register
 def _student(law: StudentT) -> Branches:
-    """A scale mixture of Normals: the precision is Gamma(df / 2, df / 2), cut into parts of unlike probability."""
-    shares = torch.tensor([math.log(high - low) for low, high in pairwise(T_EDGES)])
-    scale = law.scale[..., None] * torch.tensor(t_widths(float(law.df.median()))).to(law.scale)
+    """A scale mixture of Normals whose precision is Gamma(df / 2, df / 2)."""
+    return scale_mixture(law, t_widths(float(law.df.median())))
+
+
+@branches_of.register
+def _laplace(law: Laplace) -> Branches:
+    """A scale mixture of Normals whose variance is twice an Exponential(1)."""
+    return scale_mixture(law, laplace_widths())
+
+
+def scale_mixture(law: StudentT | Laplace, widths: tuple[float, ...]) -> Branches:
+    """Normals at the location of a law, one for each part of `EDGES`."""
+    shares = torch.tensor([math.log(high - low) for low, high in pairwise(EDGES)])
+    scale = law.scale[..., None] * torch.tensor(widths).to(law.scale)
     return Branches(law.loc[..., None], scale, shares.to(scale).expand_as(scale))
 
 
 @lru_cache(maxsize=32)
 def t_widths(df: float) -> tuple[float, ...]:
-    """The standard deviations of the Normals of Student's t, one for each part of `T_EDGES`."""
+    """The standard deviations of the Normals of Student's t."""
     with seeded(0):
-        precision = Gamma(df / 2, df / 2).sample((T_DRAWS,)).sort().values
-    edges = [round(level * T_DRAWS) for level in T_EDGES]
-    return tuple(float(precision[low:high].mean().rsqrt()) for low, high in pairwise(edges))
+        return widths_of(Gamma(df / 2, df / 2).sample((DRAWS,)))
+
+
+@lru_cache(maxsize=1)
+def laplace_widths() -> tuple[float, ...]:
+    """The standard deviations of the Normals of a Laplace law."""
+    with seeded(0):
+        return widths_of(0.5 / Exponential(1.0).sample((DRAWS,)))
+
+
+def widths_of(precision: Float[Tensor, " draws"]) -> tuple[float, ...]:
+    """Standard deviations, one for each part of `EDGES`."""
+    edges = [round(level * len(precision)) for level in EDGES]
+    log_precision = precision.log().sort().values
+    return tuple(float((-0.5 * log_precision[low:high].mean()).exp()) for low, high in pairwise(edges))
 
 
 @branches_of.register

@@ -10,29 +10,22 @@ can be linearised again around the posterior of a dataset.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Num
+from jaxtyping import Bool, Float, Num
 from torch import Tensor
 from torch.quasirandom import SobolEngine
 
-from priorfit.importance.branches import Branches
 from priorfit.importance.coordinated import Program
 from priorfit.importance.coordinates import standard_normals
+from priorfit.importance.moments import NODES, Along, mean_square, moments, twist
 from priorfit.priors.program import ProgramPrior
 from priorfit.seeding import seeded
 
 Encoder = Callable[[Mapping[str, Num[Tensor, "draws size"]]], Float[Tensor, "draws numbers"]]
 """From latents to the coordinates that a network has of them."""
-
-NODES = (-2.8569700138728, -1.3556261799743, 0.0, 1.3556261799743, 2.8569700138728)
-WEIGHTS = (0.0112574113277, 0.2220759220056, 0.5333333333333, 0.2220759220056, 0.0112574113277)
-"""Gauss-Hermite quadrature of the standard Normal with five nodes."""
-
-CORNER = 1.0
-"""How many standard deviations along each of two coordinates a law is looked at for what it misses of both."""
 
 NARROWER = 2**0.5
 """The factor by which a width shrinks at a time."""
@@ -42,9 +35,6 @@ WIDER = 1.4
 
 PROBES, PROBED_POINTS = 256, 32
 """Centres and inputs at which the curvature of a law is measured."""
-
-LARGEST_BEND = 10.0
-"""Bound of a measured curvature, in units of the noise: beyond, a cell says nothing, whatever its value."""
 
 MIXED_UP = 0.05
 """Weight of how far the means of a law's branches move apart over a cell: which of them a target came from is found by
@@ -59,17 +49,28 @@ SMOOTH, ROUGH = 0.35, 0.6
 linearised anew for each dataset), and from which on it is rough."""
 
 
+LEAST_JUMP, JUMPING = 1e-3, 0.3
+"""What a line misses, mean square in units of the noise, from which on a jump is looked for; and the share of it that
+half of a width keeps where the law jumps."""
+
+
 @dataclass(frozen=True)
 class Cells:
     """Centres of cells, their log weights, which sum to 1, and their widths, the same for all cells.
 
-    ``bend`` is the curvature that is left in them.
+    ``bend`` is the curvature that is left in them; ``jumps`` are the coordinates along which the law jumps.
     """
 
     centres: Float[Tensor, "cells dimensions"]
     log_weights: Float[Tensor, " cells"]
     widths: Float[Tensor, " dimensions"]
     bend: float
+    jumps: Bool[Tensor, " dimensions"]
+
+    @property
+    def steps(self) -> Float[Tensor, " dimensions"]:
+        """The widths over which a law is linearised; where it jumps no line is near, and it is taken at the centre."""
+        return torch.where(self.jumps, 0.0, self.widths)
 
 
 @dataclass(frozen=True)
@@ -108,19 +109,24 @@ def cells_of(prior: ProgramPrior, counts: tuple[int, ...]) -> Cells:
     for count in counts:
         widths, bend = probe.narrowed(widths, count / OVERLAP)
         if bend <= SMOOTH:
-            return laid(count, widths, bend)
+            return laid(probe, count, widths, bend)
     if bend > ROUGH:
         widths, bend = probe.narrowed(widths, counts[-1] / ROUGH_OVERLAP)
-    return laid(counts[-1], widths, bend)
+    return laid(probe, counts[-1], widths, bend)
 
 
-def laid(count: int, widths: Float[Tensor, " dimensions"], bend: float = math.nan) -> Cells:
+def cells_of_widths(prior: ProgramPrior, count: int, widths: Float[Tensor, " dimensions"]) -> Cells:
+    """Cells whose widths are known."""
+    return laid(Probe.of(Program(prior)), count, widths, math.nan)
+
+
+def laid(probe: "Probe", count: int, widths: Float[Tensor, " dimensions"], bend: float) -> Cells:
     """Cells at standard Normal points: spread wider than the prior along coordinates that are split, and weighted."""
     standard = sobol_normals(count, len(widths), 0)
     spread = torch.where(widths < 1, WIDER, 1.0)
     log_ratio = -0.5 * (spread.square() - 1) * standard.square() + spread.log()
     centres = spread * standard * (1 - widths.square()).clamp_min(0).sqrt()
-    return Cells(centres, log_ratio.sum(1).log_softmax(0), widths, bend)
+    return Cells(centres, log_ratio.sum(1).log_softmax(0), widths, bend, probe.jumps(widths))
 
 
 @dataclass(frozen=True)
@@ -170,69 +176,26 @@ class Probe:
                 found[[place, other]] += mean_square(both) / 2
         return found
 
+    def jumps(self, widths: Float[Tensor, " dimensions"]) -> Bool[Tensor, " dimensions"]:
+        """The split coordinates along which the law jumps.
 
-@dataclass(frozen=True)
-class Along:
-    """The law along one coordinate of each cell: its mean there, its slope, and the variance of what is not linear."""
-
-    mean: Float[Tensor, "draws nodes curves"]
-    slope: Float[Tensor, "draws nodes curves"]
-    bend: Float[Tensor, "draws nodes curves"]
-    missed: Float[Tensor, "draws nodes curves"]
-    variance: Float[Tensor, "draws nodes branches"]
-    log_share: Float[Tensor, "draws nodes branches"]
-    log_scale_slope: Float[Tensor, "draws nodes branches"]
-    log_share_slope: Float[Tensor, "draws nodes branches"]
-
-    @classmethod
-    def of(cls, program: Program, middle: Tensor, step: Tensor, x: Tensor, at: Branches) -> "Along":
-        """Take the moments of the law along ``step`` by quadrature; ``at`` is the law in the middle."""
-        laws = [at if not node else program.branches(middle + node * step, x) for node in NODES]
-        mean, slope, missed = moments([law.mean for law in laws])
-        bends = zip(WEIGHTS, NODES, laws, strict=True)
-        bend = sum_of(weight * (node**2 - 1) * law.mean for weight, node, law in bends)
-        variance, _, _ = moments([law.scale.square() for law in laws])
-        log_share, log_share_slope, _ = moments([law.log_share for law in laws])
-        _, log_scale_slope, _ = moments([law.scale.log() for law in laws])
-        return cls(mean, slope, bend, missed, variance, log_share, log_scale_slope, log_share_slope)
-
-
-def pairs(dimensions: int) -> list[tuple[int, int]]:
-    """The coordinates of each second-order term."""
-    return [(place, other) for place in range(dimensions) for other in range(place + 1)]
-
-
-def moments(values: Sequence[Float[Tensor, "*shape"]]) -> tuple[Tensor, Tensor, Tensor]:
-    """Mean, slope and the variance of what is not linear, of values at the nodes of a quadrature."""
-    mean = sum_of(weight * value for weight, value in zip(WEIGHTS, values, strict=True))
-    slope = sum_of(weight * node * value for weight, node, value in zip(WEIGHTS, NODES, values, strict=True))
-    residuals = (value - mean - node * slope for node, value in zip(NODES, values, strict=True))
-    missed = sum_of(weight * rest.square() for weight, rest in zip(WEIGHTS, residuals, strict=True))
-    return mean, slope, missed
-
-
-def sum_of(parts: Iterable[Float[Tensor, "*shape"]]) -> Float[Tensor, "*shape"]:
-    """The sum of tensors of one shape."""
-    return torch.stack(list(parts)).sum(0)
-
-
-def twist(
-    program: Program, middle: Tensor, steps: tuple[Tensor, Tensor], x: Tensor
-) -> Float[Tensor, "draws nodes curves"]:
-    """What the means of a law miss by being linear in two coordinates at once, per product of their deviations."""
-    signs = ((1, 1), (1, -1), (-1, 1), (-1, -1))
-    moves = [(a * b, CORNER * (a * steps[0] + b * steps[1])) for a, b in signs]
-    return sum_of(sign * program.branches(middle + move, x).mean for sign, move in moves) / (4 * CORNER**2)
-
-
-def mean_square(numbers: Float[Tensor, "..."]) -> Float[Tensor, ""]:
-    """The mean square of bounded numbers."""
-    return numbers.clamp(-LARGEST_BEND, LARGEST_BEND).square().mean()
+        What a line misses over half of a width has a sixteenth of the mean square where a law is smooth, an eighth
+        where it has a kink, and a half where it jumps, since half as many cells hold the jump. Centres are draws of the
+        prior here: in the middle of coordinates that are not split, two levels may be the same.
+        """
+        at, found = self.program.branches(self.centres, self.x), torch.zeros_like(widths, dtype=torch.bool)
+        noise = at.scale.amin(-1, keepdim=True)
+        for place, step in enumerate(torch.diag(widths)):
+            if widths[place] < 1:
+                along = (Along.of(self.program, self.centres, part * step, self.x, at) for part in (1.0, 0.5))
+                whole, half = (mean_square(each.missed.sqrt() / noise) for each in along)
+                found[place] = (whole > LEAST_JUMP) & (half > JUMPING * whole)
+        return found
 
 
 def linearised(program: Program, cells: Cells, x: Float[Tensor, "nodes features"], encode: Encoder) -> LocalLaws:
     """The law in every cell, linear in the latents, and the numbers that a network has of these."""
-    at, steps = program.branches(cells.centres, x), torch.diag(cells.widths)
+    at, steps = program.branches(cells.centres, x), torch.diag(cells.steps)
     mean, variance, log_share = at.mean, at.scale.square(), at.log_share
     missed, rest, slopes, bends = torch.zeros_like(mean), torch.zeros_like(mean), [], []
     for place, step in enumerate(steps):

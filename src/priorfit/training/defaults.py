@@ -44,8 +44,13 @@ UNKNOWN_SCALE = 4
 CELLS = (64, 128, 256, 512, 1024)
 """Numbers of cells that a program's prior may be split into: the fewest in which its law is smooth."""
 
-ROUGH, SMOOTH_RANK, ROUGH_RANK = 0.4, 64, 192
-"""Functions of x that the law in all cells is made of: more of them where it is far from linear, and may jump."""
+ROUGH, SMOOTH_RANK, ROUGH_RANK, JUMP_RANK = 0.4, 64, 192, 384
+"""Functions of x that the law in all cells is made of: more of them where it is far from linear, and most where it
+jumps, since a step is as wide as the finest of them."""
+
+TOO_ROUGH = 2.0
+"""What a line may miss over the smallest cells, root mean square in units of the noise: beyond, as where functions range
+over orders of magnitude, guesses would be wrong, and candidates race."""
 
 SMALL_STEPS = 0.1
 """The learning rate of a network that answers before it is trained, as a share of the usual one."""
@@ -71,7 +76,8 @@ def suggested_network(prior: Prior) -> NetworkSettings | None:
         return NetworkSettings(layers=LAYERS_BEHIND_LATENTS, solver=LatentSolver(latents=hyper_parameters(prior)))
     if has_cells(prior) and prior.num_features in NODES:
         assert isinstance(prior, ProgramPrior)
-        return NetworkSettings(layers=LAYERS_BEHIND_CELLS, solver=cell_solver(prior))
+        solver = cell_solver(prior)
+        return None if solver is None else NetworkSettings(layers=LAYERS_BEHIND_CELLS, solver=solver)
     components = regressions(prior)
     return NetworkSettings(solver=linear_solver(prior, components)) if components else None
 
@@ -164,11 +170,13 @@ def linear_solver(prior: Prior, components: int) -> SolverSettings:
     return ClassSolver(features=16, components=min(components, 2), hidden=64)
 
 
-def cell_solver(prior: ProgramPrior) -> CellSolver:
-    """The cells that suit a program, as many as its law needs to be smooth in each."""
+def cell_solver(prior: ProgramPrior) -> CellSolver | None:
+    """The cells that suit a program, as many as its law needs to be smooth in each; None where no number would do."""
     program, cells = Program(prior), cells_of(prior, CELLS)
+    if cells.bend > TOO_ROUGH:
+        return None
     law = program.branches(cells.centres[:1], torch.zeros(1, prior.num_features))
-    rank = SMOOTH_RANK if cells.bend < ROUGH else ROUGH_RANK
+    rank = JUMP_RANK if bool(cells.jumps.any()) else SMOOTH_RANK if cells.bend < ROUGH else ROUGH_RANK
     shape = (len(cells.centres), program.dimensions, law.mean.shape[-1], law.scale.shape[-1])
     return CellSolver(*shape, rank, widths=cells.widths.tolist())
 

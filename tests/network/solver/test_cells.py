@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from torch.distributions import Categorical, MixtureSameFamily, MultivariateNormal, Normal, StudentT, Uniform
+from torch.distributions import Categorical, LogNormal, MixtureSameFamily, MultivariateNormal, Normal, StudentT, Uniform
 
 import priorfit as pf
 from priorfit.data import Classes, Real
@@ -12,7 +12,7 @@ from priorfit.distributions import NormalMixture
 from priorfit.errors import InputError
 from priorfit.network import CellSolver, NetworkSettings, NormalHead, Problem
 from priorfit.network.solver.cells import CellRegression, cells_for
-from priorfit.network.solver.local import solved, without_each
+from priorfit.network.solver.regressions import solved, without_each
 from priorfit.seeding import seeded
 from priorfit.training.defaults import suggested_network
 
@@ -162,7 +162,7 @@ def test_predictives_are_those_of_numerical_integration(prior, settings: CellSol
 
 
 @pytest.mark.parametrize(
-    ("prior", "settings"), [(outliers, CellSolver(8, 1, 1, 5)), (branches, CellSolver(64, 1, 2, 2))]
+    ("prior", "settings"), [(outliers, CellSolver(8, 1, 1, 6)), (branches, CellSolver(64, 1, 2, 2))]
 )
 def test_leaving_a_point_out_is_nearly_conditioning_on_the_others(prior, settings: CellSolver):
     """With several Normals what a point told is known up to which of them it came from."""
@@ -173,7 +173,7 @@ def test_leaving_a_point_out_is_nearly_conditioning_on_the_others(prior, setting
     index = torch.arange(settings.cells).expand(20, -1)
     local, y = solver.laws.fine(tasks.x, index).local, tasks.y.double()
     found = solved(local, y)
-    mean, variance = without_each(local, y, found)
+    mean, variance = without_each(local, found)
     for point in range(3):
         others = [place for place in range(8) if place != point]
         few = solver.laws.fine(tasks.x[:, others], index).local
@@ -205,6 +205,20 @@ def test_cells_of_given_widths_are_those_that_a_program_is_read_for():
     assert found is not None and isinstance(found.solver, CellSolver)
     given, looked_for = cells_for(found.solver, waves), cells_for(replace(found.solver, widths=None), waves)
     assert torch.equal(given.centres, looked_for.centres) and torch.equal(given.log_weights, looked_for.log_weights)
+
+
+@pf.prior(num_features=1, rate=LogNormal(1.0, 1.5))
+def explosions(x, rate):
+    return Normal(torch.exp(rate * x[..., 0]).clamp(max=1e6), 0.1)
+
+
+def test_a_program_that_is_a_line_in_no_cell_gets_no_cells():
+    assert suggested_network(explosions) is None
+
+
+def test_a_law_of_other_normals_than_the_settings_say_is_refused():
+    with pytest.raises(InputError, match="the law of outliers has 6 Normals with 1 means; got branches = 5"):
+        untrained(outliers, CellSolver(8, 1, 1, 5))
 
 
 def test_programs_get_cells_and_other_priors_do_not():

@@ -7,7 +7,8 @@ import torch
 from jaxtyping import Float, Int, Num
 from torch import Tensor, nn
 
-from priorfit.importance.cells import LocalLaws, pairs
+from priorfit.importance.cells import LocalLaws
+from priorfit.importance.moments import pairs
 from priorfit.network.latent_spaces import LatentSpace
 from priorfit.network.solver.grids import Grid
 from priorfit.network.solver.local import Curved, Local

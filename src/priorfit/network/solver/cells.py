@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from priorfit.data import Classes
 from priorfit.errors import InputError
 from priorfit.fields import check_fields
-from priorfit.importance.cells import Cells, cells_of, laid, linearised
+from priorfit.importance.cells import Cells, cells_of, cells_of_widths, linearised
 from priorfit.importance.coordinated import Program, has_cells
 from priorfit.network.encoders.inputs import InputEncoder
 from priorfit.network.heads.guess import AdjustedGuessHead
@@ -20,13 +20,8 @@ from priorfit.network.heads.head import HeadSettings
 from priorfit.network.problem import Problem
 from priorfit.network.solver.cell_laws import CellLaws, encoded
 from priorfit.network.solver.cells_solved import CellsSolved, CellStatistics
-from priorfit.network.solver.local import (
-    Local,
-    Regressions,
-    joined,
-    refined,
-    solved,
-)
+from priorfit.network.solver.local import Local
+from priorfit.network.solver.regressions import Regressions, joined, refined, solved
 from priorfit.network.solver.solver import Points, Solver, SolverSettings, Targets
 from priorfit.network.units import NoUnits, Units
 from priorfit.priors import Prior
@@ -93,7 +88,7 @@ def cells_for(settings: CellSolver, prior: ProgramPrior) -> Cells:
     """The cells of a prior."""
     if settings.widths is None:
         return cells_of(prior, (settings.cells,))
-    return laid(settings.cells, torch.tensor(settings.widths, dtype=torch.float64))
+    return cells_of_widths(prior, settings.cells, torch.tensor(settings.widths, dtype=torch.float64))
 
 
 class CellRegression(Solver):
@@ -128,6 +123,12 @@ class CellRegression(Solver):
         if problem.input_range is None:
             x = prior.inputs.sample(64, 256, problem.num_features).flatten(0, 1)
             self.laws.grid.lay(x.amin(0), x.amax(0))
+        law = program.branches(torch.zeros(1, program.dimensions), prior.inputs.sample(1, 1, problem.num_features)[0])
+        if (law.mean.shape[-1], law.scale.shape[-1]) != (self.settings.curves, self.settings.branches):
+            raise InputError(
+                f"the law of {prior} has {law.scale.shape[-1]} Normals with {law.mean.shape[-1]} means; got branches = "
+                f"{self.settings.branches} and curves = {self.settings.curves}. Leave the network out: fit counts them."
+            )
         spaces = {space.name: space for space in problem.latents}
         laws = linearised(program, cells_for(self.settings, prior), self.laws.grid.nodes(), partial(encoded, spaces))
         self.laws.adopt(laws, float(units.shift), float(units.scale))
@@ -169,5 +170,5 @@ class CellRegression(Solver):
         """See `Solver.resumed`."""
         kept = statistics
         none = torch.zeros(*kept.index.shape, self.settings.curves, 0, dtype=torch.float64, device=kept.index.device)
-        parts = Regressions(kept.state, kept.spread, kept.log_weights, none)
+        parts = Regressions(kept.state, kept.spread, kept.log_weights, none, none)
         return CellsSolved(self, kept.index, parts, kept.log_weights, kept.evidence, None)

@@ -14,7 +14,8 @@ from priorfit.network.solver.cell_guess import guess_of
 from priorfit.network.solver.cell_joint import JointCells
 from priorfit.network.solver.gaussian import LeftOut, repeated
 from priorfit.network.solver.joint import JointNormals
-from priorfit.network.solver.local import Local, OfCells, OfCurves, Regressions, Spread, State, picked, without_each
+from priorfit.network.solver.local import Local, OfCells, OfCurves, Spread, State
+from priorfit.network.solver.regressions import Regressions, picked, without_each
 from priorfit.network.solver.solver import NO_POINTS, FirstGuess, Points, Solved, Targets
 
 if TYPE_CHECKING:
@@ -66,8 +67,8 @@ class CellsSolved(Solved):
     def _left_out(self) -> tuple[Local, OfCurves, OfCurves]:
         if self.context is None:
             raise InputError(NO_POINTS)
-        local, y = self.context
-        return local, *without_each(local, y.double(), self.found)
+        local, _ = self.context
+        return local, *without_each(local, self.found)
 
     @property
     def left_out(self) -> LeftOut:
@@ -139,7 +140,7 @@ class CellsSolved(Solved):
         state = picked(self.found.state, top.indices) + steps
         log_weights = top.values.flatten(0, 1).log_softmax(1)
         none = torch.zeros(*log_weights.shape, self.solver.settings.curves, 0, dtype=state.dtype, device=state.device)
-        found = Regressions(state, picked(spread, top.indices), log_weights, none)
+        found = Regressions(state, picked(spread, top.indices), log_weights, none, none)
         evidence = self.evidence.repeat_interleave(drawn.shape[1], 0)
         return CellsSolved(self.solver, picked(self.index, top.indices), found, log_weights, evidence, None)
 

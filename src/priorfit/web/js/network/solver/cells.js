@@ -3,7 +3,7 @@
 import {logSoftmax} from "../../numbers/special.js"
 import {CellLaws} from "./cell_laws.js"
 import {CellsSolved} from "./cells_solved.js"
-import {refined, solved} from "./local.js"
+import {refined, solved} from "./regressions.js"
 
 const DEFAULTS = {cells: 256, dimensions: 2, curves: 1, branches: 1, rank: 64}
 const SHOWN = 4 // cells, those of the largest weights, whose guesses tokens are told one by one

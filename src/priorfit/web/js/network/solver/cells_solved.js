@@ -4,7 +4,8 @@ import {Matrix} from "../../numbers/matrix.js"
 import {logSoftmax} from "../../numbers/special.js"
 import {guessOf} from "./cell_guess.js"
 import {product, timesVector} from "./gaussian.js"
-import {logTotals, ofBranch, plus, withoutEach} from "./local.js"
+import {logTotals, ofBranch, plus} from "./local.js"
+import {withoutEach} from "./regressions.js"
 
 /** The regressions of the cells that a context leaves, {cell, state, spread, local, precision}, and their weights. */
 export class CellsSolved {
@@ -24,7 +25,7 @@ export class CellsSolved {
   /** Each cell loses the evidence that the point was for it. */
   leaveOneOut(count) {
     const cells = this.found.map((each, k) => {
-      const {mean, variance} = withoutEach(each.local, this.y, each)
+      const {mean, variance} = withoutEach(each.local, each)
       const logWeight = each.local.logDensity(this.y, mean, variance).map((told) => this.logWeights[k] - told)
       return {local: each.local, mean, variance, logWeight}
     })

@@ -1,12 +1,8 @@
-// A law that is linear in a cell, at some points; and its regression. Loops are plain: there are hundreds of cells.
+// A law that is linear in a cell, at some points. Loops are plain: there are hundreds of cells.
 
-import {inverted, logDeterminant, Matrix, transposed} from "../../numbers/matrix.js"
 import {clamp} from "../../numbers/special.js"
-import {factorOf, gram, product, timesVector} from "./gaussian.js"
 
-const ROUNDS = 4 // in which a law of several Normals finds out which of them each target came from
 const FARTHEST = 5 // widths of a cell from its centre beyond which its law is not linearised anew
-const REFINEMENTS = 3
 const LOG_2PI = Math.log(2 * Math.PI)
 
 /** The law of each point in a cell: a mixture of Normals with means mean + slope . w. */
@@ -43,21 +39,6 @@ export class Local {
   /** The log density of targets. */
   logDensity(y, mean, variance) {
     return logTotals(this.logDensities(y, mean, variance))
-  }
-
-  /** The precision of each target in each mean: its share in each Normal over the variance of that. */
-  precision(y, state, spread) {
-    if (this.variance.length === 1) {
-      return [this.variance[0].map((value) => 1 / value)]
-    }
-    const found = this.logDensities(y, this.fitted(state), this.leverage(spread))
-    const totals = logTotals(found)
-    found.forEach((values, b) => {
-      for (let i = 0; i < y.length; i++) {
-        values[i] = Math.exp(values[i] - totals[i]) / this.variance[b][i]
-      }
-    })
-    return this.mean.length === 1 ? [combined(found, found.map(() => 1))] : found
   }
 }
 
@@ -110,71 +91,6 @@ function linearised(mean, slope, bends, state, spread) {
   return found
 }
 
-/** Linear regression in a cell; where the law has several Normals, by iterated responsibilities. */
-export function solved(local, y) {
-  const size = local.slope[0].length
-  let [state, spread] = [new Float64Array(size), new Matrix(size, size)]
-  for (let k = 0; k < size; k++) {
-    spread.data[k * size + k] = 1
-  }
-  let [precision, factor] = [null, null]
-  for (let round = 0; round < (local.variance.length === 1 ? 1 : ROUNDS); round++) {
-    precision = local.precision(y, state, spread)
-    const [squares, right] = normalEquations(local, y, precision)
-    factor = factorOf(squares)
-    spread = gram(transposed(inverted(factor)))
-    state = timesVector(spread, right)
-  }
-  const none = new Float64Array(y.length)
-  const densities = local.logDensity(y, local.fitted(state), [none])
-  const logEvidence = densities.reduce((sum, value) => sum + value, 0) - 0.5 * product(state, state) - logDeterminant(factor)
-  return {state, spread, logEvidence, precision}
-}
-
-function normalEquations({mean, slope}, y, precision) {
-  const size = slope[0].length
-  const [squares, right, weighted] = [new Matrix(size, size), new Float64Array(size), new Float64Array(y.length)]
-  slope.forEach((rows, c) => {
-    const own = mean[c], weights = precision[c]
-    rows.forEach((row, k) => {
-      for (let i = 0; i < y.length; i++) {
-        weighted[i] = row[i] * weights[i]
-        right[k] += weighted[i] * (y[i] - own[i])
-      }
-      for (let l = 0; l <= k; l++) { // Cholesky's algorithm reads no more
-        squares.data[k * size + l] += product(weighted, rows[l])
-      }
-    })
-  })
-  return [squares, right]
-}
-
-/** Regression in a cell, linearised anew around its posterior; the law as it was at last, and the posterior. */
-export function refined(curved, y) {
-  let {local} = curved
-  let found = solved(local, y)
-  for (let k = 0; k < REFINEMENTS; k++) {
-    local = curved.around(found.state, found.spread)
-    found = solved(local, y)
-  }
-  return {local, ...found}
-}
-
-/** Mean and variance of slope . w at each point given all others: what the point told is taken back. */
-export function withoutEach(local, y, {state, spread, precision}) {
-  const [fitted, mean, variance] = [local.fitted(state), local.fitted(state), local.leverage(spread)]
-  const crosses = local.slope.map((own) => local.slope.map((rows) => bilinear(own, spread, rows)))
-  y.forEach((target, i) => { // of several means a target told of the one that it most likely came from
-    const most = precision.reduce((best, values, c) => values[i] > precision[best][i] ? c : best, 0)
-    const told = precision[most][i] / Math.max(1 - precision[most][i] * crosses[most][most][i], 1e-9)
-    crosses[most].forEach((cross, c) => {
-      mean[c][i] += cross[i] * told * (fitted[most][i] - target + local.mean[most][i])
-      variance[c][i] += told * cross[i] ** 2
-    })
-  })
-  return {mean, variance}
-}
-
 /** The curve of a branch: all branches have one, or each its own. */
 export const ofBranch = (curves, b) => curves[curves.length === 1 ? 0 : b]
 
@@ -222,7 +138,7 @@ function combined(rows, weights) {
 }
 
 /** a_i^T M b_i at each point i. */
-function bilinear(a, matrix, b) {
+export function bilinear(a, matrix, b) {
   const sums = new Float64Array(a[0].length)
   a.forEach((row, k) => {
     const own = combined(b, matrix.row(k))
