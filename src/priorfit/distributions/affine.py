@@ -46,7 +46,7 @@ def _check_factors(scale: Float[Tensor, "..."], shift: Float[Tensor, "..."]) -> 
 
     One sum is faster than a check of each: it is finite only where all are, and no scale is 0.
     """
-    if math.isfinite((shift + scale + scale.reciprocal()).detach().sum().item()):
+    if math.isfinite(torch.addcdiv(scale, shift, scale).sum().item()):  # scale + shift / scale
         return
     if not bool(torch.isfinite(scale).all() & torch.isfinite(shift).all()):
         raise InputError(
@@ -83,7 +83,7 @@ def _mapped_riemann(distribution: Buckets, scale: Float[Tensor, "..."], shift: F
 
 @_mapped.register(Normal)
 def _mapped_normal(distribution: Normal, scale: Float[Tensor, "..."], shift: Float[Tensor, "..."]) -> Normal:
-    loc, spread = scale * distribution.loc + shift, scale.abs() * distribution.scale
+    loc, spread = torch.addcmul(shift, scale, distribution.loc), scale.abs() * distribution.scale
     return Normal(loc, spread, validate_args=distribution._validate_args)
 
 
@@ -91,6 +91,6 @@ def _mapped_normal(distribution: Normal, scale: Float[Tensor, "..."], shift: Flo
 def _mapped_mixture(
     distribution: NormalMixture, scale: Float[Tensor, "..."], shift: Float[Tensor, "..."]
 ) -> NormalMixture:
-    scale, shift = scale[..., None], shift[..., None]
-    loc, spread = scale * distribution.loc + shift, scale.abs() * distribution.scale
+    scale, shift = scale.unsqueeze(-1), shift.unsqueeze(-1)
+    loc, spread = torch.addcmul(shift, scale, distribution.loc), scale.abs() * distribution.scale
     return NormalMixture(distribution.logits, loc, spread, validate_args=distribution._validate_args)

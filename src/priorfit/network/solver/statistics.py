@@ -78,11 +78,17 @@ class Rows(Statistics):
 
     def log_evidence(self, gain: Gains, log_noise: LogNoise) -> Evidence:
         """See `Statistics.log_evidence`."""
-        return log_evidence(self.functions[:, None] * gain[:, :, None], self.y[:, None] * (-log_noise).exp())
+        return log_evidence(*self._scaled(gain, log_noise))
 
     def solve(self, gain: Gains, log_noise: LogNoise) -> Solution:
         """See `Statistics.solve`."""
-        return solve_by_points(self.functions[:, None] * gain[:, :, None], self.y[:, None] * (-log_noise).exp())
+        return solve_by_points(*self._scaled(gain, log_noise))
+
+    def _scaled(
+        self, gain: Gains, log_noise: LogNoise
+    ) -> tuple[Float[Tensor, "batch regressions points functions"], Float[Tensor, "batch regressions points"]]:
+        """What each regression is on, and its values, in units of the noise."""
+        return self.functions.unsqueeze(1) * gain.unsqueeze(2), self.y.unsqueeze(1) * (-log_noise).exp()
 
     def with_points(self, functions: Functions, y: Num[Tensor, "batch points"]) -> Statistics:
         """See `Statistics.with_points`."""
@@ -90,6 +96,8 @@ class Rows(Statistics):
 
     def split(self, size: int) -> Iterable[Statistics]:
         """See `Statistics.split`."""
+        if size >= len(self.y):
+            return [self]
         return (Rows(*part) for part in zip(self.functions.split(size), self.y.split(size), strict=True))
 
 
@@ -137,6 +145,8 @@ class Moments(Statistics):
 
     def split(self, size: int) -> Iterable[Statistics]:
         """See `Statistics.split`."""
+        if size >= len(self.gram):
+            return [self]
         parts = zip(self.gram.split(size), self.products.split(size), self.squares.split(size), strict=True)
         return (Moments(*part, self.count) for part in parts)
 
