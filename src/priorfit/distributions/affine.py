@@ -17,6 +17,7 @@ from priorfit.errors import InputError
 
 Factor = Float[Tensor, "..."] | float
 Buckets = TypeVar("Buckets", BoundedRiemann, UnboundedRiemann)
+MAPPED = (Normal, NormalMixture, BoundedRiemann, UnboundedRiemann)
 
 
 def affine(distribution: Distribution, scale: Factor, shift: Factor) -> Distribution:
@@ -30,15 +31,19 @@ def affine(distribution: Distribution, scale: Factor, shift: Factor) -> Distribu
     >>> moved.borders, moved.probs
     (tensor([-5., -1.,  1.]), tensor([0.2000, 0.8000]))
     """
-    if not isinstance(distribution, Normal | NormalMixture | BoundedRiemann | UnboundedRiemann):
+    if not isinstance(distribution, MAPPED):
         raise InputError(f"affine knows Riemann distributions, Normal and NormalMixture; got {distribution}.")
-    like = distribution.logits if isinstance(distribution, BoundedRiemann | UnboundedRiemann) else distribution.loc
-    scale, shift = (torch.as_tensor(factor, dtype=like.dtype, device=like.device) for factor in (scale, shift))
+    like = distribution.loc if isinstance(distribution, Normal | NormalMixture) else distribution.logits
+    scale, shift = _factor(scale, like), _factor(shift, like)
     _check_factors(scale, shift)
     shape = broadcast_shapes(scale.shape, shift.shape, distribution.batch_shape)
     if shape != distribution.batch_shape:
         distribution = distribution.expand(shape)
     return _mapped(distribution, scale, shift)
+
+
+def _factor(factor: Factor, like: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+    return factor.to(like) if isinstance(factor, Tensor) else like.new_tensor(factor)
 
 
 def _check_factors(scale: Float[Tensor, "..."], shift: Float[Tensor, "..."]) -> None:

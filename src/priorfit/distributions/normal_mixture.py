@@ -63,11 +63,13 @@ class NormalMixture(Distribution):
         scale: Float[Tensor, "*#batch #components"],
         validate_args: bool | None = None,
     ) -> None:
-        check_parameters(logits=logits, loc=loc, scale=scale)
-        shape = broadcast_shape(logits.shape, loc.shape, scale.shape)
-        self.logits, self.loc, self.scale = (
-            part if part.shape == shape else part.expand(shape) for part in (logits, loc, scale)
-        )
+        if validate_args is not False:
+            check_parameters(logits=logits, loc=loc, scale=scale)
+        shape = logits.shape
+        if loc.shape != shape or scale.shape != shape:
+            shape = broadcast_shape(shape, loc.shape, scale.shape)
+            logits, loc, scale = (part.expand(shape) for part in (logits, loc, scale))
+        self.logits, self.loc, self.scale = logits, loc, scale
         try:
             super().__init__(shape[:-1], validate_args=validate_args)
         except ValueError as error:
