@@ -25,6 +25,8 @@ draws."""
 LARGEST_SHIFT = 4.0
 """Bound of the way from the weighted mean of the anchors to the middle of the nodes: contexts that are rare under the
 prior have their posterior outside of the anchors' hull."""
+LEAST_SQUARE = 1e-4
+"""What is added to the mean square of the targets before its logarithm is told."""
 TOLD_LESS = 4.0
 """Logarithms are divided by this before the chooser reads them, which brings them to the size of the shares."""
 
@@ -44,7 +46,8 @@ class Choice:
 
     ``anchors`` holds their latents and the squares of these; ``rows`` are those of the entries below the diagonal of a
     triangular factor. The layers read logarithms as they are, and tanh makes of what comes out shifts in units of
-    `LARGEST_SHIFT`, slants, and widths: ``is_width`` tells which, and a tanh of half of a number is a sigmoid.
+    `LARGEST_SHIFT`, slants, and widths: ``is_width`` tells which, and a tanh of half of a number is a sigmoid;
+    ``least`` is `LEAST_SQUARE`.
     """
 
     anchors: Float[Tensor, "anchors both"]
@@ -55,6 +58,7 @@ class Choice:
     last_bias: Float[Tensor, " chosen"]
     is_width: Float[Tensor, " chosen"]
     rows: Int64[Tensor, " below"]
+    least: Float[Tensor, ""]
 
     def __call__(
         self, evidence: Evidence, statistics: Statistics
@@ -65,7 +69,7 @@ class Choice:
         chosen = linear(gelu(linear(numbers, self.first, self.first_bias)), self.last, self.last_bias)
         narrower = -0.25 * math.log1p(statistics.num_points / 3)  # as posteriors are
         chosen = torch.add(chosen, self.is_width, alpha=narrower).tanh()
-        shift, width, slant = chosen.split_with_sizes([latents, latents, len(self.rows)], dim=1)
+        shift, width, slant = chosen.split_with_sizes([latents, latents, self.rows.shape[0]], dim=1)
         width = 1 + width
         entries = torch.cat([width, slant * width.index_select(1, self.rows)], dim=1)
         return (torch.add(middle, shift, alpha=LARGEST_SHIFT) / FARTHEST).tanh(), entries
@@ -83,7 +87,7 @@ class Choice:
         mean, squares = (shares @ self.anchors).chunk(2, dim=-1)
         variance = torch.addcmul(squares, mean, mean, value=-1).clamp_min(1e-6)  # of a difference that rounds
         best, first = evidence.max(1, keepdim=True)
-        spread = (statistics.sum_of_squares / num_points + 1e-4).log()
+        spread = torch.add(self.least, statistics.sum_of_squares, alpha=1 / num_points).log()
         size = torch.full_like(spread, math.log1p(statistics.num_points))
         each = torch.cat([shares, mean, variance.sqrt()], dim=-1).flatten(1)
         nearest = self.anchors.index_select(0, first.squeeze(1)).narrow(1, 0, mean.shape[2])
@@ -110,6 +114,7 @@ def choice_of(
         made * last_bias,
         (made < 0).to(made),
         rows,
+        anchors.new_tensor(LEAST_SQUARE),
     )
 
 

@@ -68,10 +68,12 @@ class Family(nn.Module):
         need not lie far out, where nothing is learned about it. ``folded`` is what `folded` gave for these weights;
         all is in float64.
         """
-        maps, latents, count = folded or self.folded(), latents.double(), len(self.log_lengths)
+        maps, latents = folded or self.folded(), latents.double()
         hidden = nn.functional.linear(latents, maps.hidden_weight, maps.hidden_bias).tanh()
         seen = torch.cat([hidden, latents, latents.square()], dim=-1)
-        numbers = nn.functional.linear(seen, maps.weight, maps.bias).split_with_sizes([count, 1, 1, 1, 1, 1, 1], dim=-1)
+        numbers = nn.functional.linear(seen, maps.weight, maps.bias).split_with_sizes(
+            [maps.lengths.shape[0], 1, 1, 1, 1, 1, 1], dim=-1
+        )
         factors, scale, ratio, lengthscale, added, least, prior = numbers  # all but the last are twice a logarithm
         fall = nn.functional.softplus(maps.lengths + lengthscale)  # log(1 + (w lengthscale)^2)
         share = torch.addcmul(factors, maps.power, fall, value=-1).log_softmax(-1)  # of the squared scale

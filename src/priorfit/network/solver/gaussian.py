@@ -79,7 +79,7 @@ class ByPoints(Solution):
         """See `Solution.moments`."""
         known = self._known(phi)
         variance = phi.square().sum(-1) - known.square().sum(-2)
-        return (self.white.mT @ known)[..., 0, :], variance.clamp_min(0.0)  # of a difference that rounds
+        return (self.white * known).sum(-2), variance.clamp_min(0.0)  # of a difference that rounds
 
     def covariance(self, phi: Phi) -> Square:
         """See `Solution.covariance`."""
@@ -175,23 +175,15 @@ def solution_of(phi: Phi, values: Numbers) -> Solution:
     return solve_by_points(phi, values) if points < features else solve_by_features(phi, values)
 
 
-def log_evidence(phi: Phi, values: Numbers) -> Evidence:
-    """The log evidence alone, without the rest of a `Solution`; it weighs regressions."""
-    points, features = phi.shape[-2:]
-    if points >= features:
-        return solve_by_features(phi, values).log_evidence
-    return whitened(phi, values)[2]
-
-
 def solve_by_points(phi: Phi, values: Numbers) -> Solution:
     """The Gram matrix of the points: for fewer of them than features."""
-    factor, white, evidence = whitened(phi, values)
+    factor, white, evidence = whitened(phi @ phi.mT, values)
     return ByPoints(factor, phi, white, evidence)
 
 
-def whitened(phi: Phi, values: Numbers) -> tuple[Square, Column, Evidence]:
-    """The Cholesky factor of the values' covariance, the values over it, and their log density but for a constant."""
-    factor = factor_of(phi @ phi.mT)  # (batch, heads, points, points)
+def whitened(gram: Square, values: Numbers) -> tuple[Square, Column, Evidence]:
+    """The factor of the values' covariance, given that of w . phi; the values over it, and their evidence."""
+    factor = factor_of(gram)  # (batch, heads, points, points)
     white = torch.linalg.solve_triangular(factor, values.unsqueeze(-1), upper=False)
     numbers, log_pivots = white.squeeze(-1), factor.diagonal(dim1=-2, dim2=-1).log()
     return factor, white, -torch.addcmul(log_pivots, numbers, numbers, value=0.5).sum(-1)

@@ -157,7 +157,8 @@ class LatentRegression(Solver):
     def _chosen(self, evidence: Evidence, statistics: Statistics, fixed: "Fixed") -> Latents:
         """The nodes of each dataset: the same offsets, moved, stretched and slanted."""
         middle, entries = fixed.choice(evidence, statistics)
-        return moved(middle, (entries @ fixed.offsets).unflatten(1, (-1, self.latents)))  # (batch, nodes, latents)
+        offsets = (entries @ fixed.offsets).view(middle.shape[0], fixed.log_density.shape[0], self.latents)
+        return moved(middle, offsets)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """Mixtures of Normals, one component for each regression: their moments, and the features of tokens."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import torch
 from jaxtyping import Float
@@ -19,23 +18,16 @@ TOKEN_SCALE = 4.0
 
 @dataclass(frozen=True)
 class Mixed:
-    """Components (batch, components, points), and mean and variance of their mixture (batch, 1, points)."""
+    """Components (batch, components, points), and mean, variance and deviation of their mixture (batch, 1, points)."""
 
     mean: Numbers
     scale: Numbers
     log_weights: Numbers
     location: Float[Tensor, "batch 1 points"]
     variance: Float[Tensor, "batch 1 points"]
-
-    @cached_property
-    def spread(self) -> Float[Tensor, "batch 1 points"]:
-        """The standard deviation of the mixture."""
-        return self.variance.sqrt()
-
-    @cached_property
-    def in_own_units(self) -> tuple[Numbers, Numbers]:
-        """Means and log scales of the components, in units of the mixture's mean and standard deviation."""
-        return (self.mean - self.location) / self.spread, (self.scale / self.spread).log()
+    spread: Float[Tensor, "batch 1 points"]
+    in_own_units: tuple[Numbers, Numbers]
+    """Means and log scales of the components, in units of the mixture's mean and standard deviation."""
 
     def features(self, dtype: torch.dtype) -> Float[Tensor, "batch points numbers"]:
         """Features of tokens: mean, log scale, log weight of each component; location, log scale of the mixture."""
@@ -45,15 +37,17 @@ class Mixed:
     def distribution(self) -> NormalMixture:
         """The mixture itself."""
         found = NormalMixture(self.log_weights.mT, self.mean.mT, self.scale.mT, validate_args=False)
-        moments = (part.squeeze(1) for part in (self.location, self.variance, self.spread))
-        return found.with_moments(*moments).with_own_units(*(part.mT for part in self.in_own_units))
+        found.with_moments(self.location.squeeze(1), self.variance.squeeze(1), self.spread.squeeze(1))
+        loc, log_scale = self.in_own_units
+        return found.with_own_units(loc.mT, log_scale.mT)
 
 
 def mixed(mean: Numbers, scale: Numbers, log_evidence: Evidence) -> Mixed:
     """The mixture of Normals that are weighted by their evidence."""
     log_weights = log_evidence.log_softmax(1).unsqueeze(-1)  # (batch, components, 1)
     shares = log_weights.exp().mT  # (batch, 1, components)
-    location = shares @ mean  # (batch, 1, points)
+    location = torch.bmm(shares, mean)  # (batch, 1, points)
     centred = mean - location
-    variance = shares @ torch.addcmul(scale.square(), centred, centred)
-    return Mixed(mean, scale, log_weights.clamp_min(LEAST_LOG_WEIGHT).expand_as(mean), location, variance)
+    variance = torch.bmm(shares, torch.addcmul(scale.square(), centred, centred))
+    spread, weights = variance.sqrt(), log_weights.clamp_min(LEAST_LOG_WEIGHT).expand_as(mean)
+    return Mixed(mean, scale, weights, location, variance, spread, (centred / spread, (scale / spread).log()))

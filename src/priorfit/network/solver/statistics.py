@@ -15,13 +15,15 @@ from torch import Tensor
 
 from priorfit.network.solver.gaussian import (
     ByFeatures,
+    ByPoints,
+    Column,
     Evidence,
     Solution,
+    Square,
     factor_of,
     inverted,
     log_determinant,
-    log_evidence,
-    solve_by_points,
+    whitened,
 )
 
 Functions = Float[Tensor, "batch points functions"]
@@ -78,17 +80,19 @@ class Rows(Statistics):
 
     def log_evidence(self, gain: Gains, log_noise: LogNoise) -> Evidence:
         """See `Statistics.log_evidence`."""
-        return log_evidence(*self._scaled(gain, log_noise))
+        return self._whitened(gain, log_noise)[2]
 
     def solve(self, gain: Gains, log_noise: LogNoise) -> Solution:
         """See `Statistics.solve`."""
-        return solve_by_points(*self._scaled(gain, log_noise))
+        factor, white, evidence = self._whitened(gain, log_noise)
+        return ByPoints(factor, self.functions.unsqueeze(1) * gain.unsqueeze(2), white, evidence)
 
-    def _scaled(
-        self, gain: Gains, log_noise: LogNoise
-    ) -> tuple[Float[Tensor, "batch regressions points functions"], Float[Tensor, "batch regressions points"]]:
-        """What each regression is on, and its values, in units of the noise."""
-        return self.functions.unsqueeze(1) * gain.unsqueeze(2), self.y.unsqueeze(1) * (-log_noise).exp()
+    def _whitened(self, gain: Gains, log_noise: LogNoise) -> tuple[Square, Column, Evidence]:
+        """See `whitened`; one product of a dataset's functions with those of all regressions is their Gram matrices."""
+        points, gain = self.num_points, gain.square()
+        scaled = (self.functions.unsqueeze(1) * gain.unsqueeze(2)).flatten(1, 2)  # (batch, regressions * points, ...)
+        gram = torch.bmm(self.functions, scaled.mT).view(self.y.shape[0], points, gain.shape[1], points).transpose(1, 2)
+        return whitened(gram, self.y.unsqueeze(1) * (-log_noise).exp())
 
     def with_points(self, functions: Functions, y: Num[Tensor, "batch points"]) -> Statistics:
         """See `Statistics.with_points`."""
@@ -96,7 +100,7 @@ class Rows(Statistics):
 
     def split(self, size: int) -> Iterable[Statistics]:
         """See `Statistics.split`."""
-        if size >= len(self.y):
+        if size >= self.y.shape[0]:
             return [self]
         return (Rows(*part) for part in zip(self.functions.split(size), self.y.split(size), strict=True))
 
@@ -145,7 +149,7 @@ class Moments(Statistics):
 
     def split(self, size: int) -> Iterable[Statistics]:
         """See `Statistics.split`."""
-        if size >= len(self.gram):
+        if size >= self.gram.shape[0]:
             return [self]
         parts = zip(self.gram.split(size), self.products.split(size), self.squares.split(size), strict=True)
         return (Moments(*part, self.count) for part in parts)
