@@ -36,9 +36,9 @@ def affine(distribution: Distribution, scale: Factor, shift: Factor) -> Distribu
     like = distribution.loc if isinstance(distribution, Normal | NormalMixture) else distribution.logits
     scale, shift = _factor(scale, like), _factor(shift, like)
     _check_factors(scale, shift)
-    shape = broadcast_shapes(scale.shape, shift.shape, distribution.batch_shape)
-    if shape != distribution.batch_shape:
-        distribution = distribution.expand(shape)
+    shape = distribution.batch_shape
+    if any(factor.ndim and factor.shape != shape for factor in (scale, shift)):
+        distribution = distribution.expand(broadcast_shapes(scale.shape, shift.shape, shape))
     return _mapped(distribution, scale, shift)
 
 

@@ -102,7 +102,8 @@ class NormalMixture(Distribution):
     def log_prob(self, value: Values) -> Float[Tensor, "..."]:
         """See `Distribution.log_prob`."""
         distance = self._standardised(self._values(value))
-        log_parts = torch.addcmul(self.log_probs - self.scale.log(), distance, distance, value=-0.5)
+        log_heights = self.logits.log_softmax(-1) - self.scale.log()
+        log_parts = torch.addcmul(log_heights, distance, distance, value=-0.5)
         return log_parts.logsumexp(-1) - math.log(2 * math.pi) / 2
 
     def cdf(self, value: Values) -> Float[Tensor, "..."]:

@@ -44,12 +44,13 @@ def chooser_of(anchors: int, latents: int) -> nn.Sequential:
 class Choice:
     """What the weights decide of the choice for every dataset, in float64.
 
-    ``anchors`` holds their latents and the squares of these; ``rows`` are those of the entries below the diagonal of a
-    triangular factor. The layers read logarithms as they are, and tanh makes of what comes out shifts in units of
-    `LARGEST_SHIFT`, slants, and widths: ``is_width`` tells which, and a tanh of half of a number is a sigmoid;
-    ``least`` is `LEAST_SQUARE`.
+    ``places`` are the latents of the anchors, and ``anchors`` holds these and their squares; ``rows`` are those of the
+    entries below the diagonal of a triangular factor. The layers read logarithms as they are, and tanh makes of what
+    comes out shifts in units of `LARGEST_SHIFT`, slants, and widths: ``is_width`` tells which, and a tanh of half of a
+    number is a sigmoid; ``least`` is `LEAST_SQUARE`.
     """
 
+    places: Float[Tensor, "anchors latents"]
     anchors: Float[Tensor, "anchors both"]
     temperatures: Float[Tensor, "temperatures 1"]
     first: Float[Tensor, "hidden numbers"]
@@ -70,7 +71,7 @@ class Choice:
         narrower = -0.25 * math.log1p(statistics.num_points / 3)  # as posteriors are
         chosen = torch.add(chosen, self.is_width, alpha=narrower).tanh()
         shift, width, slant = chosen.split_with_sizes([latents, latents, self.rows.shape[0]], dim=1)
-        width = 1 + width
+        width = width + 1
         entries = torch.cat([width, slant * width.index_select(1, self.rows)], dim=1)
         return (torch.add(middle, shift, alpha=LARGEST_SHIFT) / FARTHEST).tanh(), entries
 
@@ -90,7 +91,7 @@ class Choice:
         spread = torch.add(self.least, statistics.sum_of_squares, alpha=1 / num_points).log()
         size = torch.full_like(spread, math.log1p(statistics.num_points))
         each = torch.cat([shares, mean, variance.sqrt()], dim=-1).flatten(1)
-        nearest = self.anchors.index_select(0, first.squeeze(1)).narrow(1, 0, mean.shape[2])
+        nearest = self.places.index_select(0, first.squeeze(1))
         whole = [each, (best - evidence).log1p(), nearest, torch.asinh(best / num_points), spread, size]
         return torch.cat(whole, dim=1), mean.select(1, TEMPERATURES.index(FIRST_TEMPERATURE))
 
@@ -106,6 +107,7 @@ def choice_of(
     made = anchors.new_ones(len(last))
     made[:latents], made[latents : 2 * latents] = 1 / LARGEST_SHIFT, -0.5
     return Choice(
+        anchors,
         torch.cat([anchors, anchors.square()], dim=1),
         anchors.new_tensor(TEMPERATURES)[:, None],
         first * read,

@@ -50,8 +50,10 @@ def state_of(module: nn.Module) -> State | None:
 
 def weights_of(module: nn.Module) -> list[Tensor]:
     """The weights of a module and its parts; ``parameters()`` takes many times as long."""
-    weights: list[Tensor] = [weight for weight in module._parameters.values() if weight is not None]
-    for part in module._modules.values():
+    parts: list[nn.Module | None] = [module]
+    weights: list[Tensor | None] = []
+    for part in parts:  # which grow on the way
         if part is not None:
-            weights += weights_of(part)
-    return weights
+            weights += part._parameters.values()
+            parts += part._modules.values()
+    return [weight for weight in weights if weight is not None]

@@ -244,7 +244,7 @@ class LatentSolved(Solved):
 
     def _guess(self, mean: Numbers, variance: Numbers) -> FirstGuess:
         noise = self.nodes.log_noise.exp()
-        whole = mixed(mean * noise, (1 + variance).sqrt() * noise, self.nodes.log_weights)
+        whole = mixed(mean * noise, (variance + 1).sqrt() * noise, self.nodes.log_weights)
         return FirstGuess(whole.distribution(), whole.features(self.solver.anchors.dtype))
 
 

@@ -121,6 +121,6 @@ class RealRegression(FeatureSolver):
     def guess(self, mean: Numbers, variance: Numbers, log_evidence: OfComponents) -> FirstGuess:
         """See `FeatureSolver.guess`."""
         noise = self.log_noise.exp()
-        whole = mixed(mean * noise, (1 + variance).sqrt() * noise, log_evidence)
+        whole = mixed(mean * noise, (variance + 1).sqrt() * noise, log_evidence)
         ppd = Normal(whole.location.squeeze(1), whole.spread.squeeze(1), validate_args=False)
         return FirstGuess(ppd, whole.features(self.slow_log_noise.dtype))
