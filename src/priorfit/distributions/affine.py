@@ -88,7 +88,7 @@ def _mapped_riemann(distribution: Buckets, scale: Float[Tensor, "..."], shift: F
 
 @_mapped.register(Normal)
 def _mapped_normal(distribution: Normal, scale: Float[Tensor, "..."], shift: Float[Tensor, "..."]) -> Normal:
-    loc, spread = torch.addcmul(shift, scale, distribution.loc), scale.abs() * distribution.scale
+    loc, spread = scale * distribution.loc + shift, scale.abs() * distribution.scale
     return Normal(loc, spread, validate_args=distribution._validate_args)
 
 
@@ -97,5 +97,5 @@ def _mapped_mixture(
     distribution: NormalMixture, scale: Float[Tensor, "..."], shift: Float[Tensor, "..."]
 ) -> NormalMixture:
     scale, shift = scale.unsqueeze(-1), shift.unsqueeze(-1)
-    loc, spread = torch.addcmul(shift, scale, distribution.loc), scale.abs() * distribution.scale
+    loc, spread = scale * distribution.loc + shift, scale.abs() * distribution.scale
     return NormalMixture(distribution.logits, loc, spread, validate_args=distribution._validate_args)
