@@ -96,6 +96,6 @@ def _mapped_normal(distribution: Normal, scale: Float[Tensor, "..."], shift: Flo
 def _mapped_mixture(
     distribution: NormalMixture, scale: Float[Tensor, "..."], shift: Float[Tensor, "..."]
 ) -> NormalMixture:
-    scale, shift = scale.unsqueeze(-1), shift.unsqueeze(-1)
+    scale, shift = (factor.unsqueeze(-1) if factor.ndim else factor for factor in (scale, shift))
     loc, spread = scale * distribution.loc + shift, scale.abs() * distribution.scale
     return NormalMixture(distribution.logits, loc, spread, validate_args=distribution._validate_args)

@@ -80,19 +80,25 @@ class Rows(Statistics):
 
     def log_evidence(self, gain: Gains, log_noise: LogNoise) -> Evidence:
         """See `Statistics.log_evidence`."""
-        return self._whitened(gain, log_noise)[2]
+        return self._whitened(self.functions.unsqueeze(1), gain.unsqueeze(2), log_noise)[2]
 
     def solve(self, gain: Gains, log_noise: LogNoise) -> Solution:
         """See `Statistics.solve`."""
-        factor, white, evidence = self._whitened(gain, log_noise)
-        return ByPoints(factor, self.functions.unsqueeze(1) * gain.unsqueeze(2), white, evidence)
+        functions, gain = self.functions.unsqueeze(1), gain.unsqueeze(2)
+        factor, white, evidence = self._whitened(functions, gain, log_noise)
+        return ByPoints(factor, functions * gain, white, evidence)
 
-    def _whitened(self, gain: Gains, log_noise: LogNoise) -> tuple[Square, Column, Evidence]:
+    def _whitened(
+        self,
+        functions: Float[Tensor, "batch 1 points functions"],
+        gain: Float[Tensor, "#batch regressions 1 functions"],
+        log_noise: LogNoise,
+    ) -> tuple[Square, Column, Evidence]:
         """See `whitened`; one product of a dataset's functions with those of all regressions is their Gram matrices."""
-        points, gain = self.num_points, gain.square()
-        scaled = (self.functions.unsqueeze(1) * gain.unsqueeze(2)).flatten(1, 2)  # (batch, regressions * points, ...)
-        gram = torch.bmm(self.functions, scaled.mT).view(self.y.shape[0], points, gain.shape[1], points).transpose(1, 2)
-        return whitened(gram, self.y.unsqueeze(1) * (-log_noise).exp())
+        scaled = functions * gain.square()
+        batch, regressions, points, _ = scaled.shape
+        gram = torch.bmm(self.functions, scaled.flatten(1, 2).mT).view(batch, points, regressions, points)
+        return whitened(gram.transpose(1, 2), self.y.unsqueeze(1) * (-log_noise).exp())
 
     def with_points(self, functions: Functions, y: Num[Tensor, "batch points"]) -> Statistics:
         """See `Statistics.with_points`."""
