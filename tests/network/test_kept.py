@@ -169,7 +169,8 @@ def lines(x, slope, noise):
 
 def test_known_latents_and_a_prior_are_there_again(tmp_path: Path):
     model = pf.fit(lines, num_points=12, steps=2, progress=False, seed=0)
-    x, y = torch.rand(3, 8, 1), torch.rand(3, 8)
+    with seeded(0):
+        x, y = torch.rand(3, 8, 1), torch.rand(3, 8)
     posterior = model.condition(x, y, slope=[0.1, 0.2, 0.3])
     posterior.save(tmp_path / "fit")
     loaded = pf.load_posterior(tmp_path / "fit", prior=lines)

@@ -17,6 +17,7 @@ from priorfit.errors import InputError
 
 Factor = Float[Tensor, "..."] | float
 Buckets = TypeVar("Buckets", BoundedRiemann, UnboundedRiemann)
+MAPPED = (Normal, NormalMixture, BoundedRiemann, UnboundedRiemann)
 
 
 def affine(distribution: Distribution, scale: Factor, shift: Factor) -> Distribution:
@@ -30,15 +31,19 @@ def affine(distribution: Distribution, scale: Factor, shift: Factor) -> Distribu
     >>> moved.borders, moved.probs
     (tensor([-5., -1.,  1.]), tensor([0.2000, 0.8000]))
     """
-    if not isinstance(distribution, Normal | NormalMixture | BoundedRiemann | UnboundedRiemann):
+    if not isinstance(distribution, MAPPED):
         raise InputError(f"affine knows Riemann distributions, Normal and NormalMixture; got {distribution}.")
-    like = distribution.logits if isinstance(distribution, BoundedRiemann | UnboundedRiemann) else distribution.loc
-    scale, shift = (torch.as_tensor(factor, dtype=like.dtype, device=like.device) for factor in (scale, shift))
+    like = distribution.loc if isinstance(distribution, Normal | NormalMixture) else distribution.logits
+    scale, shift = _factor(scale, like), _factor(shift, like)
     _check_factors(scale, shift)
-    shape = broadcast_shapes(scale.shape, shift.shape, distribution.batch_shape)
-    if shape != distribution.batch_shape:
-        distribution = distribution.expand(shape)
+    shape = distribution.batch_shape
+    if any(factor.ndim and factor.shape != shape for factor in (scale, shift)):
+        distribution = distribution.expand(broadcast_shapes(scale.shape, shift.shape, shape))
     return _mapped(distribution, scale, shift)
+
+
+def _factor(factor: Factor, like: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+    return factor.to(like) if isinstance(factor, Tensor) else like.new_tensor(factor)
 
 
 def _check_factors(scale: Float[Tensor, "..."], shift: Float[Tensor, "..."]) -> None:
@@ -46,7 +51,7 @@ def _check_factors(scale: Float[Tensor, "..."], shift: Float[Tensor, "..."]) -> 
 
     One sum is faster than a check of each: it is finite only where all are, and no scale is 0.
     """
-    if math.isfinite((shift + scale + scale.reciprocal()).detach().sum().item()):
+    if math.isfinite(torch.addcdiv(scale, shift, scale).sum().item()):  # scale + shift / scale
         return
     if not bool(torch.isfinite(scale).all() & torch.isfinite(shift).all()):
         raise InputError(
@@ -91,6 +96,6 @@ def _mapped_normal(distribution: Normal, scale: Float[Tensor, "..."], shift: Flo
 def _mapped_mixture(
     distribution: NormalMixture, scale: Float[Tensor, "..."], shift: Float[Tensor, "..."]
 ) -> NormalMixture:
-    scale, shift = scale[..., None], shift[..., None]
+    scale, shift = (factor.unsqueeze(-1) if factor.ndim else factor for factor in (scale, shift))
     loc, spread = scale * distribution.loc + shift, scale.abs() * distribution.scale
     return NormalMixture(distribution.logits, loc, spread, validate_args=distribution._validate_args)

@@ -20,8 +20,8 @@ from priorfit.distributions.values import (
     as_values,
     broadcast_shape,
     check_parameters,
-    readable_constraints,
 )
+from priorfit.errors import InputError
 
 ASCENT_STEPS = 60
 MODE_REACH = 2
@@ -63,13 +63,17 @@ class NormalMixture(Distribution):
         scale: Float[Tensor, "*#batch #components"],
         validate_args: bool | None = None,
     ) -> None:
-        check_parameters(logits=logits, loc=loc, scale=scale)
-        shape = broadcast_shape(logits.shape, loc.shape, scale.shape)
-        self.logits, self.loc, self.scale = (
-            part if part.shape == shape else part.expand(shape) for part in (logits, loc, scale)
-        )
-        with readable_constraints():
-            super().__init__(self.logits.shape[:-1], validate_args=validate_args)
+        if validate_args is not False:
+            check_parameters(logits=logits, loc=loc, scale=scale)
+        shape = logits.shape
+        if loc.shape != shape or scale.shape != shape:
+            shape = broadcast_shape(shape, loc.shape, scale.shape)
+            logits, loc, scale = (part.expand(shape) for part in (logits, loc, scale))
+        self.logits, self.loc, self.scale = logits, loc, scale
+        try:
+            super().__init__(shape[:-1], validate_args=validate_args)
+        except ValueError as error:
+            raise InputError(str(error)) from None
 
     @lazy_property
     def log_probs(self) -> Float[Tensor, "*batch components"]:
@@ -90,15 +94,17 @@ class NormalMixture(Distribution):
         return expanded
 
     def _standardised(self, value: Float[Tensor, "..."]) -> Float[Tensor, "... components"]:
-        return (value[..., None] - self.loc) / self.scale
+        return (value.unsqueeze(-1) - self.loc) / self.scale
 
     def _values(self, value: Values) -> Float[Tensor, "..."]:
         return as_values(value, self.logits, self.batch_shape)
 
     def log_prob(self, value: Values) -> Float[Tensor, "..."]:
         """See `Distribution.log_prob`."""
-        log_normal = -(self._standardised(self._values(value)) ** 2) / 2 - self.scale.log() - math.log(2 * math.pi) / 2
-        return (self.log_probs + log_normal).logsumexp(-1)
+        distance = self._standardised(self._values(value))
+        log_heights = self.logits.log_softmax(-1) - self.scale.log()
+        log_parts = torch.addcmul(log_heights, distance, distance, value=-0.5)
+        return log_parts.logsumexp(-1) - math.log(2 * math.pi) / 2
 
     def cdf(self, value: Values) -> Float[Tensor, "..."]:
         """See `Distribution.cdf`."""
@@ -131,10 +137,25 @@ class NormalMixture(Distribution):
         density = self.log_prob(point).exp().detach().clamp(min=torch.finfo(point.dtype).tiny)
         return point + (missing - missing.detach()) / density
 
-    def with_moments(self, mean: Float[Tensor, "*batch"], variance: Float[Tensor, "*batch"]) -> "NormalMixture":
+    def with_moments(
+        self, mean: Float[Tensor, "*batch"], variance: Float[Tensor, "*batch"], stddev: Float[Tensor, "*batch"]
+    ) -> "NormalMixture":
         """This mixture, whose moments are known where it comes from: they need not be computed again."""
-        vars(self).update(mean=mean, variance=variance)
+        vars(self).update(mean=mean, variance=variance, stddev=stddev)
         return self
+
+    def with_own_units(
+        self, loc: Float[Tensor, "*batch components"], log_scale: Float[Tensor, "*batch components"]
+    ) -> "NormalMixture":
+        """This mixture, whose components are known `in_own_units` where it comes from."""
+        vars(self).update(in_own_units=(loc, log_scale))
+        return self
+
+    @lazy_property
+    def in_own_units(self) -> tuple[Float[Tensor, "*batch components"], Float[Tensor, "*batch components"]]:
+        """Means and log scales of the components, in units of the mixture's mean and standard deviation."""
+        mean, stddev = self.mean.unsqueeze(-1), self.stddev.unsqueeze(-1)
+        return (self.loc - mean) / stddev, (self.scale / stddev).log()
 
     @lazy_property
     def mean(self) -> Float[Tensor, "*batch"]:  # pyright: ignore[reportIncompatibleMethodOverride]: it is kept
@@ -145,6 +166,11 @@ class NormalMixture(Distribution):
     def variance(self) -> Float[Tensor, "*batch"]:  # pyright: ignore[reportIncompatibleMethodOverride]: it is kept
         """See `Distribution.variance`."""
         return (self.probs * (self.scale**2 + (self.loc - self.mean[..., None]) ** 2)).sum(-1)
+
+    @lazy_property
+    def stddev(self) -> Float[Tensor, "*batch"]:  # pyright: ignore[reportIncompatibleMethodOverride]: it is kept
+        """See `Distribution.stddev`."""
+        return self.variance.sqrt()
 
     @property
     def mode(self) -> Float[Tensor, "*batch"]:

@@ -110,7 +110,7 @@ def _check_shape(shape: torch.Size, batch_shape: torch.Size) -> None:
 def check_parameters(**parameters: object) -> None:
     """Refuse parameters of a distribution that are no tensors of floats."""
     for name, value in parameters.items():
-        if not isinstance(value, Tensor) or not value.is_floating_point():
+        if not (isinstance(value, Tensor) and value.is_floating_point()):
             found = value.dtype if isinstance(value, Tensor) else type(value).__name__
             raise InputError(f"{name} must be a tensor of floating-point numbers; got {found}. Use torch.tensor(...).")
 
@@ -121,9 +121,6 @@ def broadcast_shape(*shapes: torch.Size) -> torch.Size:
     >>> broadcast_shape(torch.Size([3, 1]), torch.Size([2]))
     torch.Size([3, 2])
     """
-    several = {shape for shape in shapes if shape}
-    if len(several) == 1:  # torch takes longer over the shapes than over small tensors
-        return several.pop()
     try:
         return broadcast_shapes(*shapes)
     except ShapeError:

@@ -24,7 +24,7 @@ def warn_of_context(
     x: Num[Tensor, "batch context columns"], y: Num[Tensor, "batch context"], problem: Problem, card: "ModelCard"
 ) -> None:
     """Warn where a context, in the model's units, is unlike all that training showed; each limit has its sentence."""
-    if not len(y):  # no datasets
+    if not y.shape[0]:  # no datasets
         return
     warn_of_size(y.shape[1], card.trained_context)
     warn_of_inputs(x, problem)

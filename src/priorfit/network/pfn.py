@@ -36,9 +36,9 @@ from priorfit.values import Values
 if TYPE_CHECKING:
     from priorfit.network.settings import NetworkSettings
 
-
 LATENT_WEIGHT = 0.25
 """Weight of the latents' mean NLL in the loss, relative to that of all points of a dataset."""
+NO_NUMBERS = torch.zeros(0, 0)
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Memory:
     """The context alone, which latents look at that are drawn one after the other."""
     known: tuple[int, ...] = ()
     """The numbers of the latents that are known, and their coordinates."""
-    numbers: Float[Tensor, "batch known"] = field(default_factory=lambda: torch.zeros(0, 0))
+    numbers: Float[Tensor, "batch known"] = NO_NUMBERS
 
 
 class PFN(Model):
@@ -143,7 +143,7 @@ class PFN(Model):
     ) -> Memory:
         """What answers to queries need of a context, whose y are in the network's units."""
         solved = None if self.solver is None else self.solver.condition(context_x, context_y)
-        layers = self.transformer.condition(self._context_tokens(context_x, context_y, solved))
+        layers = self.transformer.condition(self._context_tokens(context_x, context_y, solved)) if self.grows else []
         return Memory(layers, solved, layers)
 
     def shown(self, memory: Memory, latents: Mapping[str, Num[Tensor, "batch size"]]) -> Memory:
@@ -272,9 +272,8 @@ class PFN(Model):
             require_precision(self.dtype)
         x, y = checked_context(context_x, context_y, self.problem)
         reading = reading_of(x, y, self.problem)
-        weight = self.decoder.weight
-        inputs = readable(reading.inputs(x), weight, "context_x")
-        targets = readable(reading.targets(y), weight, "context_y")
+        inputs = self.readable_inputs(reading.inputs(x), "context_x")
+        targets = readable(reading.targets(y), inputs, "context_y")
         warn_of_context(inputs, targets, self.problem, self.card)
         units = self.scaling(targets)
         memory = self.encoded(inputs, units.to_model(targets))

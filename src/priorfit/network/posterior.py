@@ -145,9 +145,9 @@ class PFNPosterior:
         x = checked_queries(query_x, reading.batch_shape, reading.num_columns, model.problem)
         inputs = model.readable_inputs(reading.inputs(x), "query_x")  # (batch, query, features)
         warn_of_inputs(inputs, model.problem)
-        ppd = joined([self._answered(chunk) for chunk in inputs.split(self.chunk_size(), dim=1)])
-        shaped = reshaped(ppd, x.shape[:-1])
-        return reading.to_user(shaped, self._units)
+        chunks = [inputs] if inputs.shape[1] <= (size := self.chunk_size()) else inputs.split(size, dim=1)
+        answers = joined([self._answered(chunk) for chunk in chunks])
+        return reading.to_user(reshaped(answers, x.shape[:-1]), self._units)
 
     @property
     def latents(self) -> LatentPosterior:

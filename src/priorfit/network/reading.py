@@ -48,6 +48,8 @@ class Reading:
 
 def flattened(numbers: Num[Tensor, "..."], batch_shape: torch.Size) -> Num[Tensor, "flat points *columns"]:
     """All axes of datasets as one."""
+    if len(batch_shape) == 1:
+        return numbers
     return numbers.reshape(batch_shape.numel(), *numbers.shape[len(batch_shape) :])
 
 

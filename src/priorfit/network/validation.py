@@ -58,7 +58,7 @@ def is_finite(numbers: Num[Tensor, "..."]) -> bool:
 
     One sum is four times as fast as ``isfinite().all()``; only a sum that is not finite needs the slow check.
     """
-    return math.isfinite(numbers.detach().sum().item()) or bool(numbers.isfinite().all())
+    return math.isfinite(numbers.sum().item()) or bool(numbers.isfinite().all())
 
 
 def checked_queries(
@@ -97,7 +97,7 @@ def require_precision(dtype: torch.dtype) -> None:
     Traceback (most recent call last):
     priorfit.errors.InputError: a network with a solver needs weights of float32 or float64; got torch.bfloat16. ...
     """
-    if torch.finfo(dtype).bits < 32:
+    if dtype.itemsize < 4:
         raise InputError(
             f"a network with a solver needs weights of float32 or float64; got {dtype}. Cast it: model.float(). (A "
             "file may hold 16 bits: save(path, dtype=torch.float16); it is loaded as float32.)"

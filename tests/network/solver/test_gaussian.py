@@ -57,5 +57,5 @@ def test_the_evidence_is_the_density_of_the_values_but_for_a_constant(points, fe
 
 def test_few_points_are_solved_by_points_and_many_by_features():
     few, many = solve(*drawn(4, 9))[0], solve(*drawn(30, 9))[0]
-    assert few.whitener.shape == (2, 3, 4, 4)
+    assert few.factor.shape == (2, 3, 4, 4)
     assert many.whitener.shape == (2, 3, 9, 9)  # of a size that does not grow with the context

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 from jaxtyping import Float
@@ -36,7 +37,14 @@ class InputEncoder(ABC):
 def to_unit(x: Float[Tensor, "*shape"], input_range: InputRange) -> Float[Tensor, "*shape"]:
     """The range of inputs mapped to [-1, 1]."""
     low, high = input_range
-    return (x - (low + high) / 2) / ((high - low) / 2)
+    return torch.add(origin(low, high, x.dtype), x, alpha=2 / (high - low))
+
+
+@lru_cache
+def origin(low: float, high: float, dtype: torch.dtype) -> Float[Tensor, ""]:
+    """Where 0 is mapped to; a tensor, since torch would make one of a number each time."""
+    with torch.inference_mode(mode=False):
+        return torch.tensor(-(low + high) / (high - low), dtype=dtype, device="cpu")
 
 
 @dataclass(frozen=True)

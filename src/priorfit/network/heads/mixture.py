@@ -109,9 +109,8 @@ class CorrectedMixture(Head):
                 f"CorrectedMixtureHead corrects a NormalMixture; got {guess}. Give the network a LatentSolver."
             )
         own = at_least_float32(parameters)
-        mean, spread = guess.mean[..., None], guess.stddev[..., None]
-        shape = torch.cat([guess.logits, (guess.loc - mean) / spread, (guess.scale / spread).log()], dim=-1)
-        return affine(mixture_of(own + shape.to(own.dtype)), spread[..., 0], mean[..., 0])
+        shape = torch.cat([guess.logits, *guess.in_own_units], dim=-1)
+        return affine(mixture_of(own + shape.to(own.dtype)), guess.stddev, guess.mean)
 
     def expected_log_prob(
         self, ppd: Distribution, target: Distribution, drawn: Num[Tensor, "*batch query"]

@@ -63,19 +63,20 @@ class HarmonicLayer(nn.Module):
             raise InputError(too_many(settings, num_features))
         growth = settings.period / SHORTEST_PERIOD - 1
         stretch = 1 + growth * vectors.norm(dim=-1, keepdim=True) / (2 * settings.order)
-        self.register_buffer("frequencies", (math.pi / settings.period * stretch * vectors).T.float(), persistent=False)
+        frequencies = nn.functional.pad((math.pi / settings.period * stretch * vectors).T.float(), (1, 0))
+        self.register_buffer("frequencies", frequencies, persistent=False)  # the first is that of the constant
 
     @property
     def lengths(self) -> Float[Tensor, " functions"]:
         """The angular frequency of each function, over half of the range of x."""
         waves = self.frequencies.norm(dim=0)
-        return torch.cat([waves.new_zeros(1), waves, waves])
+        return torch.cat([waves, waves[1:]])
 
     def forward(self, x: Float[Tensor, "batch points features"]) -> Float[Tensor, "batch points functions"]:
         """The functions at inputs."""
         unit = to_unit(x, self.input_range)
         angles = unit @ self.frequencies.to(x.dtype)
-        return torch.cat([torch.ones_like(unit[..., :1]), angles.cos(), angles.sin()], dim=-1)
+        return torch.cat([angles.cos(), angles[..., 1:].sin()], dim=-1)
 
 
 def waves(order: int, num_features: int) -> list[tuple[int, ...]]:

@@ -41,7 +41,8 @@ def guess_of(
     told = [mean, log_scale, top_weights / TOKEN_SCALE, location, 0.5 * whole.log(), (within / whole).log(), size]
     parts = (log_weights[:, :, None] + log_share, loc, scale)
     ppd = NormalMixture(*(part.flatten(1, 2).mT for part in parts), validate_args=False)  # (batch, points, components)
-    return FirstGuess(ppd.with_moments(location[:, 0], whole[:, 0]), torch.cat(told, dim=1).mT.to(dtype))
+    moments = (location[:, 0], whole[:, 0], whole[:, 0].sqrt())
+    return FirstGuess(ppd.with_moments(*moments), torch.cat(told, dim=1).mT.to(dtype))
 
 
 def padded(numbers: Float[Tensor, "batch kept points"], least: int, value: float) -> Float[Tensor, "batch more points"]:

@@ -1,6 +1,6 @@
 """What follows from the weights of a module alone: computed once for each state of them, not once for each dataset."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from torch import Tensor, nn
@@ -39,8 +39,8 @@ class Constants(Generic[Value]):
 
 def state_of(module: nn.Module) -> State | None:
     """Where the weights lie and how often they were changed; None where they are trained or torch does not count."""
-    weights = [weight for weight in weights_of(module) if weight is not None]
-    if any(weight.requires_grad for weight in weights):
+    weights = weights_of(module)
+    if True in [weight.requires_grad for weight in weights]:
         return None
     try:
         return tuple([(weight.data_ptr(), weight._version) for weight in weights])
@@ -48,9 +48,12 @@ def state_of(module: nn.Module) -> State | None:
         return None
 
 
-def weights_of(module: nn.Module) -> Iterator[Tensor | None]:
-    """The weights of a module and its parts; ``parameters()`` takes five times as long."""
-    yield from module._parameters.values()
-    for part in module._modules.values():
+def weights_of(module: nn.Module) -> list[Tensor]:
+    """The weights of a module and its parts; ``parameters()`` takes many times as long."""
+    parts: list[nn.Module | None] = [module]
+    weights: list[Tensor | None] = []
+    for part in parts:  # which grow on the way
         if part is not None:
-            yield from weights_of(part)
+            weights += part._parameters.values()
+            parts += part._modules.values()
+    return [weight for weight in weights if weight is not None]

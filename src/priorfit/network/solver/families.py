@@ -62,19 +62,23 @@ class Family(nn.Module):
         Float[Tensor, "#batch regressions 1"],
         Float[Tensor, "#batch regressions"],
     ]:
-        """Log gains, log noise, and the log prior density of the latents up to a constant.
+        """Log gains in units of the noise, log noise, and the log prior density of the latents up to a constant.
 
         That density is a standard Normal times a learned factor: what is rare under the prior, such as a large noise,
-        need not lie far out, where nothing is learned about it. ``folded`` is what `folded` gave for these weights.
+        need not lie far out, where nothing is learned about it. ``folded`` is what `folded` gave for these weights;
+        all is in float64.
         """
-        maps, count = folded or self.folded(), len(self.log_lengths)
-        seen = torch.cat([torch.tanh(self.hidden(latents)), latents, latents.square()], dim=-1)
-        numbers = nn.functional.linear(seen, maps.weight, maps.bias).split([count, 1, 1, 1, 1, 1], dim=-1)
-        factors, scale, lengthscale, added, least, prior = numbers  # all but the last are twice a logarithm
+        maps, latents = folded or self.folded(), latents.double()
+        hidden = nn.functional.linear(latents, maps.hidden_weight, maps.hidden_bias).tanh()
+        seen = torch.cat([hidden, latents, latents.square()], dim=-1)
+        numbers = nn.functional.linear(seen, maps.weight, maps.bias).split_with_sizes(
+            [maps.lengths.shape[0], 1, 1, 1, 1, 1, 1], dim=-1
+        )
+        factors, scale, ratio, lengthscale, added, least, prior = numbers  # all but the last are twice a logarithm
         fall = nn.functional.softplus(maps.lengths + lengthscale)  # log(1 + (w lengthscale)^2)
         share = torch.addcmul(factors, maps.power, fall, value=-1).log_softmax(-1)  # of the squared scale
-        noise = torch.logaddexp(least, torch.logaddexp(added.clamp_max(2 * MOST_NOISE), scale - 2 * LARGEST_RATIO))
-        return 0.5 * (share + scale), 0.5 * noise, prior[..., 0]
+        noise = torch.logaddexp(least, torch.logaddexp(added.clamp_max(2 * MOST_NOISE), ratio))
+        return 0.5 * (share + (scale - noise)), 0.5 * noise, prior.squeeze(-1)
 
     def folded(self) -> "Folded":
         """All maps to log gains, noise and prior as one, from the hidden units, the latents and their squares."""
@@ -85,23 +89,36 @@ class Family(nn.Module):
         weight = torch.cat([learned, torch.cat([above, bends, above[:1], normal])], dim=1)
         start = nn.functional.pad(self.start, (len(self.log_lengths), 2))
         bias = PACE * (torch.cat([self.output.bias, self.log_prior.bias]) + start)
-        weight, bias = (torch.cat([2 * each[:-1], each[-1:]]) for each in (weight, bias))
-        return Folded(weight, bias, 2 * self.log_lengths, self.log_power.exp())
+        return Folded(
+            self.hidden.weight.double(),
+            self.hidden.bias.double(),
+            self._doubled(weight, 0.0),
+            self._doubled(bias, 2 * LARGEST_RATIO),
+            2 * self.log_lengths.double(),
+            self.log_power.double().exp(),
+        )
+
+    def _doubled(self, rows: Float[Tensor, "numbers *inputs"], ratio: float) -> Float[Tensor, "rows *inputs"]:
+        """Rows as those of `Folded`, in which the scale has a second row, less a ratio."""
+        twice, scale = 2 * rows[:-1], len(self.log_lengths)
+        least = twice[scale : scale + 1] - ratio
+        return torch.cat([twice[: scale + 1], least, twice[scale + 1 :], rows[-1:]]).double()
 
 
 @dataclass(frozen=True)
 class Folded:
-    """The maps of a `Family` as one; ``lengths`` and all rows but the last, the log prior, are twice a logarithm."""
+    """The maps of a `Family` as one, in float64.
 
+    ``lengths`` and all rows but the last, the log prior, are twice a logarithm. Behind the row of the scale is that of
+    the noise which the `LARGEST_RATIO` asks for.
+    """
+
+    hidden_weight: Float[Tensor, "hidden latents"]
+    hidden_bias: Float[Tensor, " hidden"]
     weight: Float[Tensor, "numbers inputs"]
     bias: Float[Tensor, " numbers"]
     lengths: Float[Tensor, " functions"]
     power: Float[Tensor, ""]
-
-
-def bounded(value: Float[Tensor, "*shape"], bound: float) -> Float[Tensor, "*shape"]:
-    """Nearly the same near 0, and never beyond the bound."""
-    return bound * torch.tanh(value / bound)
 
 
 def spread_out(count: int, latents: int) -> Float[Tensor, "count latents"]:

@@ -66,46 +66,53 @@ class Solution(ABC):
 class ByPoints(Solution):
     """The covariance of the weights as I - (W phi)^T (W phi), with a row of W and of phi for each point.
 
-    It keeps ``whitener`` W, the ``context`` phi and the values times W: no product of them is as small.
+    It keeps the ``factor``, whose inverse is W, the ``context`` phi and the values times W: no product of them is as
+    small. W itself costs more than the systems of a few queries, and is computed for those who need all of it.
     """
 
-    whitener: Square
+    factor: Square
     context: Phi
     white: Column
     log_evidence: Evidence
 
     def moments(self, phi: Phi) -> tuple[Numbers, Numbers]:
         """See `Solution.moments`."""
-        known = phi @ self.context.mT @ self.whitener.mT  # (batch, heads, queries, points)
-        variance = phi.square().sum(-1) - known.square().sum(-1)
-        return (known @ self.white)[..., 0], variance.clamp_min(0.0)  # of a difference that rounds
+        known = self._known(phi)
+        variance = phi.square().sum(-1) - known.square().sum(-2)
+        return (self.white * known).sum(-2), variance.clamp_min(0.0)  # of a difference that rounds
 
     def covariance(self, phi: Phi) -> Square:
         """See `Solution.covariance`."""
-        known = phi @ self.context.mT @ self.whitener.mT
-        return phi @ phi.mT - known @ known.mT
+        known = self._known(phi)
+        return phi @ phi.mT - known.mT @ known
+
+    def _known(self, phi: Phi) -> Float[Tensor, "batch heads context points"]:
+        """What the context tells of each point: W times their covariance under the prior."""
+        return torch.linalg.solve_triangular(self.factor, self.context @ phi.mT, upper=False)
 
     def draws(self, phi: Phi, count: int) -> Float[Tensor, "batch heads points count"]:
         """See `Solution.draws`, by Matheron's rule: a draw of the prior, moved by its errors at the context."""
         weights = standard_normals(phi, self.context.shape[-1], count)
         noise = standard_normals(phi, self.context.shape[-2], count)
-        errors = self.white - self.whitener @ (self.context @ weights + noise)  # (batch, heads, context, count)
-        return phi @ (weights + self.context.mT @ (self.whitener.mT @ errors))
+        drawn = torch.linalg.solve_triangular(self.factor, self.context @ weights + noise, upper=False)
+        errors = torch.linalg.solve_triangular(self.factor.mT, self.white - drawn, upper=True)  # (..., context, count)
+        return phi @ (weights + self.context.mT @ errors)
 
     def repeated(self, sets: int) -> "ByPoints":
         """See `Solution.repeated`."""
-        parts = (self.whitener, self.context, self.white, self.log_evidence)
+        parts = (self.factor, self.context, self.white, self.log_evidence)
         return ByPoints(*(repeated(part, sets) for part in parts))
 
     def left_out(self, phi: Phi, values: Numbers) -> LeftOut:
         """See `Solution.left_out`."""
-        precision = self.whitener.square().sum(-2)  # of each value given the others
-        solved = self.whitener.mT @ self.white  # (batch, heads, points, 1)
+        whitener = inverted(self.factor)
+        precision = whitener.square().sum(-2)  # of each value given the others
+        solved = whitener.mT @ self.white  # (batch, heads, points, 1)
         return LeftOut(values - solved[..., 0] / precision, 1 / precision - 1)
 
     def with_points(self, phi: Phi, values: Numbers) -> Solution:
         """See `Solution.with_points`."""
-        before = torch.linalg.solve_triangular(self.whitener, self.white, upper=False)[..., 0]
+        before = (self.factor @ self.white)[..., 0]
         return solution_of(torch.cat([self.context, phi], dim=-2), torch.cat([before, values], dim=-1))
 
 
@@ -168,23 +175,18 @@ def solution_of(phi: Phi, values: Numbers) -> Solution:
     return solve_by_points(phi, values) if points < features else solve_by_features(phi, values)
 
 
-def log_evidence(phi: Phi, values: Numbers) -> Evidence:
-    """The log evidence alone, cheaper than a `Solution` where points are few; it weighs regressions."""
-    points, features = phi.shape[-2:]
-    if points >= features:
-        return solve_by_features(phi, values).log_evidence
-    factor = factor_of(phi @ phi.mT)
-    white = torch.linalg.solve_triangular(factor, values[..., None], upper=False)
-    return -0.5 * white.square().sum((-2, -1)) - log_determinant(factor)
-
-
 def solve_by_points(phi: Phi, values: Numbers) -> Solution:
     """The Gram matrix of the points: for fewer of them than features."""
-    factor = factor_of(phi @ phi.mT)  # (batch, heads, points, points)
-    whitener = inverted(factor)
-    white = whitener @ values[..., None]
-    evidence = -0.5 * white.square().sum((-2, -1)) - log_determinant(factor)
-    return ByPoints(whitener, phi, white, evidence)
+    factor, white, evidence = whitened(phi @ phi.mT, values)
+    return ByPoints(factor, phi, white, evidence)
+
+
+def whitened(gram: Square, values: Numbers) -> tuple[Square, Column, Evidence]:
+    """The factor of the values' covariance, given that of w . phi; the values over it, and their evidence."""
+    factor = factor_of(gram)  # (batch, heads, points, points)
+    white = torch.linalg.solve_triangular(factor, values.unsqueeze(-1), upper=False)
+    numbers, log_pivots = white.squeeze(-1), factor.diagonal(dim1=-2, dim2=-1).log()
+    return factor, white, -torch.addcmul(log_pivots, numbers, numbers, value=0.5).sum(-1)
 
 
 def solve_by_features(phi: Phi, values: Numbers) -> Solution:

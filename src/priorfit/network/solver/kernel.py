@@ -166,7 +166,7 @@ class KernelSolved(Solved):
         return JointKernels(self.solver.family, (context, x), theta, self.regressions.repeated(sets), log_weights)
 
     def _guess(self, mean: Numbers, variance: Numbers) -> FirstGuess:
-        whole = mixed(mean, 0.5 * (variance + LEAST_VARIANCE).log(), self.unnormalised)
+        whole = mixed(mean, (variance + LEAST_VARIANCE).sqrt(), self.unnormalised)
         return FirstGuess(whole.distribution(), whole.features(self.solver.offsets.dtype))
 
 

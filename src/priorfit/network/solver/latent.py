@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from priorfit.data import Classes
@@ -17,8 +17,9 @@ from priorfit.network.heads.head import HeadSettings
 from priorfit.network.heads.mixture import CorrectedMixtureHead, NormalMixtureHead
 from priorfit.network.problem import Problem
 from priorfit.network.solver.bases import HarmonicLayer, Harmonics
+from priorfit.network.solver.choice import Choice, choice_of, chooser_of, moved
 from priorfit.network.solver.constants import Constants
-from priorfit.network.solver.families import Family, Folded, Latents, bounded, spread_out
+from priorfit.network.solver.families import Family, Folded, Latents, spread_out
 from priorfit.network.solver.gaussian import (
     Evidence,
     LeftOut,
@@ -34,19 +35,6 @@ from priorfit.network.solver.statistics import Functions, Gains, LogNoise, Stati
 
 OfEach = Float[Tensor, "batch nodes"]
 
-CHOOSER = 64
-"""Hidden units between the evidence at the anchors and the nodes that are chosen by it."""
-TEMPERATURES = (1.0, 0.3, 0.1, 0.03)
-"""Powers of the evidence that the choice is made by: the first are sharp, the last tell of every anchor."""
-FIRST_TEMPERATURE = 0.3
-"""The power of the evidence whose weighted mean of the anchors starts the search for the nodes."""
-FARTHEST = 6.0
-"""Prior deviations of the latents to which the middle of the nodes is bounded. The posteriors of contexts that people
-set by hand lie at 3 to 4: eight points on a line want a lengthscale of 2.5, which the prior exceeds once in 25,000
-draws."""
-LARGEST_SHIFT = 4.0
-"""Bound of the way from the weighted mean of the anchors to the middle of the nodes: contexts that are rare under the
-prior have their posterior outside of the anchors' hull."""
 AT_ONCE = 2**20
 """Numbers of the regressions at the anchors that are in memory at a time: large pieces would be new pages each."""
 
@@ -105,11 +93,7 @@ class LatentRegression(Solver):
         self.memory_per_query = 6 * nodes * len(basis.lengths)
         self.family = Family(basis.lengths, latents)
         self.anchors = nn.Parameter(1.5 * spread_out(anchors, latents))
-        num_inputs = len(TEMPERATURES) * (anchors + 2 * latents) + anchors + latents + 3
-        num_chosen = 2 * latents + latents * (latents - 1) // 2
-        self.chooser = nn.Sequential(nn.Linear(num_inputs, CHOOSER), nn.GELU(), nn.Linear(CHOOSER, num_chosen))
-        for parameter in self.chooser[2].parameters():
-            nn.init.zeros_(parameter)
+        self.chooser = chooser_of(anchors, latents)
         self.offsets = nn.Parameter(1.3 * spread_out(nodes, latents))
         self.log_shares = nn.Parameter(torch.zeros(nodes))
         self._constants: Constants[Fixed] = Constants()
@@ -128,13 +112,12 @@ class LatentRegression(Solver):
         fixed = self._constants.of(self, self._fixed)
         at_once = max(1, AT_ONCE // max(1, fixed.gain.numel() * statistics.num_points))  # datasets
         parts = [part.log_evidence(fixed.gain, fixed.log_noise) for part in statistics.split(at_once)]
-        first = torch.cat(parts) - statistics.num_points * fixed.log_noise[..., 0]
-        latents = self._chosen(first, statistics, fixed)
+        anchored = in_units_of_y(parts[0] if len(parts) == 1 else torch.cat(parts), fixed.log_noise, statistics)
+        latents = self._chosen(anchored, statistics, fixed)
         gain, log_noise, log_prior = self._family(latents, fixed.folded)
         solution = statistics.solve(gain, log_noise)
-        evidence = solution.log_evidence - statistics.num_points * log_noise[..., 0]
-        log_weights = (evidence + log_prior - fixed.log_density).log_softmax(1)
-        anchored = first.logsumexp(1) - math.log(first.shape[1])
+        evidence = in_units_of_y(solution.log_evidence, log_noise, statistics)
+        log_weights = (evidence + (log_prior - fixed.log_density)).log_softmax(1)
         nodes = Nodes(latents, gain, log_noise, log_weights)
         return LatentSolved(self, nodes, solution, statistics, anchored, context)
 
@@ -150,77 +133,47 @@ class LatentRegression(Solver):
     def _family(self, latents: Latents, folded: Folded | None = None) -> tuple[Gains, LogNoise, OfEach]:
         """Gains in units of the noise, log noise and log prior density of regressions, in float64."""
         log_gain, log_noise, log_prior = self.family(latents, folded)
-        return (log_gain - log_noise).exp().double(), log_noise.double(), log_prior
+        return log_gain.exp(), log_noise, log_prior
 
     def _fixed(self) -> "Fixed":
-        """What is the same for every dataset."""
-        folded = self.family.folded()
-        gain, log_noise, _ = self._family(self.anchors[None], folded)
-        rows, columns = torch.tril_indices(self.latents, self.latents, -1, device=self.anchors.device)
-        diagonal = torch.arange(self.latents, device=rows.device)
-        moved = self.offsets[:, torch.cat([diagonal, columns])].T  # (entries of the factor, nodes)
-        places = nn.functional.one_hot(torch.cat([diagonal, rows]), self.latents).to(moved.dtype)
-        log_density = -0.5 * self.offsets.square().sum(-1) - self.log_shares
+        """What is the same for every dataset, in float64."""
+        latents, folded = self.latents, self.family.folded()
+        anchors, offsets = self.anchors.double(), self.offsets.double()
+        gain, log_noise, _ = self._family(anchors[None], folded)
+        rows, columns = torch.tril_indices(latents, latents, -1, device=anchors.device)
+        diagonal = torch.arange(latents, device=rows.device)
+        entries = offsets[:, torch.cat([diagonal, columns])].T  # (entries of the factor, nodes)
+        places = nn.functional.one_hot(torch.cat([diagonal, rows]), latents).to(entries)
+        log_density = -0.5 * offsets.square().sum(-1) - self.log_shares.double()
         return Fixed(
             folded,
             gain,
             log_noise,
-            torch.tensor(TEMPERATURES, dtype=torch.float64, device=rows.device)[:, None],
-            torch.cat([self.anchors, self.anchors.square()], dim=1),
-            (moved[:, :, None] * places[:, None]).flatten(1),
-            rows,
-            log_density.double(),
+            choice_of(self.chooser, anchors, rows),
+            (0.5 * entries[:, :, None] * places[:, None]).flatten(1),
+            log_density,
         )
 
     def _chosen(self, evidence: Evidence, statistics: Statistics, fixed: "Fixed") -> Latents:
         """The nodes of each dataset: the same offsets, moved, stretched and slanted."""
-        numbers, middle = self._summary(evidence, statistics, fixed)
-        choice = self.chooser(numbers)
-        shift, narrow, slant = choice.split([self.latents, self.latents, choice.shape[1] - 2 * self.latents], dim=1)
-        middle = bounded(middle + bounded(shift, LARGEST_SHIFT), FARTHEST)
-        width = torch.sigmoid(-0.5 * math.log1p(statistics.num_points / 3) - narrow)  # as that of a posterior
-        entries = torch.cat([width, torch.tanh(slant) * width.index_select(1, fixed.rows)], dim=1)
-        return middle[:, None] + (entries @ fixed.offsets).unflatten(1, (-1, self.latents))  # (batch, nodes, latents)
-
-    def _summary(
-        self, evidence: Evidence, statistics: Statistics, fixed: "Fixed"
-    ) -> tuple[Float[Tensor, "batch numbers"], Float[Tensor, "batch latents"]]:
-        """What the nodes are chosen by, and the weighted mean of the anchors that the choice starts from.
-
-        Softmax weights are the same for all contexts that one anchor explains far better than the others, however
-        badly; the logarithms of how far the others are behind tell such contexts apart.
-        """
-        dtype, num_points = self.anchors.dtype, max(statistics.num_points, 1)
-        shares = (fixed.temperatures * evidence[:, None]).softmax(-1).to(dtype)  # (batch, temperatures, anchors)
-        mean, squares = (shares @ fixed.anchors).chunk(2, dim=-1)
-        variance = (squares - mean.square()).clamp_min(1e-6)  # of a difference that rounds
-        best, first = evidence.max(1, keepdim=True)
-        spread = (statistics.sum_of_squares / num_points + 1e-4).log()
-        size = torch.full_like(spread, math.log1p(statistics.num_points))
-        behind = (best - evidence).log1p()  # (batch, anchors)
-        whole = (torch.cat([behind, torch.asinh(best / num_points), spread, size], dim=1) / 4).to(dtype)
-        each = torch.cat([shares, mean, variance.sqrt()], dim=-1).flatten(1)
-        behind, rest = whole.split([whole.shape[1] - 3, 3], dim=1)
-        numbers = torch.cat([each, behind, self.anchors.index_select(0, first[:, 0]), rest], dim=1)
-        return numbers, mean[:, TEMPERATURES.index(FIRST_TEMPERATURE)]
+        middle, entries = fixed.choice(evidence, statistics)
+        offsets = (entries @ fixed.offsets).view(middle.shape[0], fixed.log_density.shape[0], self.latents)
+        return moved(middle, offsets)
 
 
 @dataclass(frozen=True)
 class Fixed:
     """What the weights decide for every dataset: the regressions at the anchors, and how nodes lie around a middle.
 
-    ``anchors`` holds their latents and the squares of these; ``offsets`` takes the entries of a triangular factor,
-    its diagonal first, then those of the ``rows`` below, to the offsets of all nodes; ``log_density`` is that of the
-    choice, up to a constant.
+    ``offsets`` takes twice the entries of a triangular factor, its diagonal first, to the offsets of all nodes;
+    ``log_density`` is that of the choice, up to a constant. All is in float64.
     """
 
     folded: Folded
     gain: Gains
     log_noise: LogNoise
-    temperatures: Float[Tensor, "temperatures 1"]
-    anchors: Float[Tensor, "anchors both"]
+    choice: Choice
     offsets: Float[Tensor, "entries moves"]
-    rows: Int64[Tensor, " below"]
     log_density: Float[Tensor, " nodes"]
 
 
@@ -242,7 +195,8 @@ class LatentSolved(Solved):
     nodes: Nodes
     solution: Solution
     statistics: Statistics
-    anchored: Float[Tensor, " batch"]
+    anchored: Evidence
+    """The log evidence of the anchors."""
     context: tuple[Functions, Targets] | None = None
     """The functions and targets of the points; None where the statistics alone are left of them."""
 
@@ -252,7 +206,7 @@ class LatentSolved(Solved):
 
         It is a density of the targets whatever is learned, which that of the chosen nodes would not be.
         """
-        return self.anchored
+        return self.anchored.logsumexp(1) - math.log(self.anchored.shape[1])
 
     @cached_property
     def left_out(self) -> LeftOut:
@@ -289,12 +243,16 @@ class LatentSolved(Solved):
         return JointRegressions.over(self.solution.repeated(sets), phi, log_noise[..., 0].exp(), log_weights)
 
     def _guess(self, mean: Numbers, variance: Numbers) -> FirstGuess:
-        log_noise = self.nodes.log_noise
-        log_scale = 0.5 * variance.log1p() + log_noise
-        whole = mixed(mean * log_noise.exp(), log_scale, self.nodes.log_weights)
+        noise = self.nodes.log_noise.exp()
+        whole = mixed(mean * noise, (variance + 1).sqrt() * noise, self.nodes.log_weights)
         return FirstGuess(whole.distribution(), whole.features(self.solver.anchors.dtype))
+
+
+def in_units_of_y(evidence: Evidence, log_noise: LogNoise, statistics: Statistics) -> Evidence:
+    """The log evidence of regressions whose values were in units of their noise."""
+    return torch.add(evidence, log_noise.squeeze(-1), alpha=-statistics.num_points)
 
 
 def featured(functions: Functions, gain: Gains) -> Phi:
     """What is regressed on: the functions of the basis times the gains of each regression, in float64."""
-    return functions.double()[:, None] * gain[:, :, None]
+    return functions.double().unsqueeze(1) * gain.unsqueeze(2)

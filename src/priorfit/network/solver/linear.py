@@ -120,7 +120,7 @@ class RealRegression(FeatureSolver):
 
     def guess(self, mean: Numbers, variance: Numbers, log_evidence: OfComponents) -> FirstGuess:
         """See `FeatureSolver.guess`."""
-        log_scale = 0.5 * variance.log1p() + self.log_noise
-        whole = mixed(mean * self.log_noise.exp(), log_scale, log_evidence)
-        ppd = Normal(whole.location, whole.log_scale.exp(), validate_args=False)
+        noise = self.log_noise.exp()
+        whole = mixed(mean * noise, (variance + 1).sqrt() * noise, log_evidence)
+        ppd = Normal(whole.location.squeeze(1), whole.spread.squeeze(1), validate_args=False)
         return FirstGuess(ppd, whole.features(self.slow_log_noise.dtype))

@@ -18,35 +18,36 @@ TOKEN_SCALE = 4.0
 
 @dataclass(frozen=True)
 class Mixed:
-    """Components in units of their mixture, and the mixture's location and log scale (batch, points)."""
+    """Components (batch, components, points), and mean, variance and deviation of their mixture (batch, 1, points)."""
 
     mean: Numbers
-    log_scales: Numbers
+    scale: Numbers
     log_weights: Numbers
-    location: Float[Tensor, "batch points"]
-    log_scale: Float[Tensor, "batch points"]
+    location: Float[Tensor, "batch 1 points"]
+    variance: Float[Tensor, "batch 1 points"]
+    spread: Float[Tensor, "batch 1 points"]
+    in_own_units: tuple[Numbers, Numbers]
+    """Means and log scales of the components, in units of the mixture's mean and standard deviation."""
 
     def features(self, dtype: torch.dtype) -> Float[Tensor, "batch points numbers"]:
         """Features of tokens: mean, log scale, log weight of each component; location, log scale of the mixture."""
-        whole = (self.location[:, None], self.log_scale[:, None])
-        parts = (self.mean, self.log_scales, self.log_weights / TOKEN_SCALE, *whole)
+        parts = (*self.in_own_units, self.log_weights / TOKEN_SCALE, self.location, self.spread.log())
         return torch.cat(parts, dim=1).mT.to(dtype)
 
     def distribution(self) -> NormalMixture:
         """The mixture itself."""
-        location, scale = self.location[:, None], self.log_scale.exp()
-        parts = (self.log_weights, location + scale[:, None] * self.mean, scale[:, None] * self.log_scales.exp())
-        found = NormalMixture(*(part.mT for part in parts), validate_args=False)
-        return found.with_moments(self.location, scale.square())
+        found = NormalMixture(self.log_weights.mT, self.mean.mT, self.scale.mT, validate_args=False)
+        found.with_moments(self.location.squeeze(1), self.variance.squeeze(1), self.spread.squeeze(1))
+        loc, log_scale = self.in_own_units
+        return found.with_own_units(loc.mT, log_scale.mT)
 
 
-def mixed(mean: Numbers, log_scale: Numbers, log_evidence: Evidence) -> Mixed:
+def mixed(mean: Numbers, scale: Numbers, log_evidence: Evidence) -> Mixed:
     """The mixture of Normals that are weighted by their evidence."""
-    log_weights = log_evidence.log_softmax(1)[..., None]  # (batch, components, 1)
+    log_weights = log_evidence.log_softmax(1).unsqueeze(-1)  # (batch, components, 1)
     shares = log_weights.exp().mT  # (batch, 1, components)
-    location = shares @ mean  # (batch, 1, points)
+    location = torch.bmm(shares, mean)  # (batch, 1, points)
     centred = mean - location
-    variance = shares @ torch.addcmul((2 * log_scale).exp(), centred, centred)
-    whole = 0.5 * variance.log()
-    weights = log_weights.clamp_min(LEAST_LOG_WEIGHT).expand_as(mean)
-    return Mixed(centred * variance.rsqrt(), log_scale - whole, weights, location[:, 0], whole[:, 0])
+    variance = torch.bmm(shares, torch.addcmul(scale.square(), centred, centred))
+    spread, weights = variance.sqrt(), log_weights.clamp_min(LEAST_LOG_WEIGHT).expand_as(mean)
+    return Mixed(mean, scale, weights, location, variance, spread, (centred / spread, (scale / spread).log()))

@@ -15,13 +15,15 @@ from torch import Tensor
 
 from priorfit.network.solver.gaussian import (
     ByFeatures,
+    ByPoints,
+    Column,
     Evidence,
     Solution,
+    Square,
     factor_of,
     inverted,
     log_determinant,
-    log_evidence,
-    solve_by_points,
+    whitened,
 )
 
 Functions = Float[Tensor, "batch points functions"]
@@ -78,11 +80,25 @@ class Rows(Statistics):
 
     def log_evidence(self, gain: Gains, log_noise: LogNoise) -> Evidence:
         """See `Statistics.log_evidence`."""
-        return log_evidence(self.functions[:, None] * gain[:, :, None], self.y[:, None] * (-log_noise).exp())
+        return self._whitened(self.functions.unsqueeze(1), gain.unsqueeze(2), log_noise)[2]
 
     def solve(self, gain: Gains, log_noise: LogNoise) -> Solution:
         """See `Statistics.solve`."""
-        return solve_by_points(self.functions[:, None] * gain[:, :, None], self.y[:, None] * (-log_noise).exp())
+        functions, gain = self.functions.unsqueeze(1), gain.unsqueeze(2)
+        factor, white, evidence = self._whitened(functions, gain, log_noise)
+        return ByPoints(factor, functions * gain, white, evidence)
+
+    def _whitened(
+        self,
+        functions: Float[Tensor, "batch 1 points functions"],
+        gain: Float[Tensor, "#batch regressions 1 functions"],
+        log_noise: LogNoise,
+    ) -> tuple[Square, Column, Evidence]:
+        """See `whitened`; one product of a dataset's functions with those of all regressions is their Gram matrices."""
+        scaled = functions * gain.square()
+        batch, regressions, points, _ = scaled.shape
+        gram = torch.bmm(self.functions, scaled.flatten(1, 2).mT).view(batch, points, regressions, points)
+        return whitened(gram.transpose(1, 2), self.y.unsqueeze(1) * (-log_noise).exp())
 
     def with_points(self, functions: Functions, y: Num[Tensor, "batch points"]) -> Statistics:
         """See `Statistics.with_points`."""
@@ -90,6 +106,8 @@ class Rows(Statistics):
 
     def split(self, size: int) -> Iterable[Statistics]:
         """See `Statistics.split`."""
+        if size >= self.y.shape[0]:
+            return [self]
         return (Rows(*part) for part in zip(self.functions.split(size), self.y.split(size), strict=True))
 
 
@@ -137,6 +155,8 @@ class Moments(Statistics):
 
     def split(self, size: int) -> Iterable[Statistics]:
         """See `Statistics.split`."""
+        if size >= self.gram.shape[0]:
+            return [self]
         parts = zip(self.gram.split(size), self.products.split(size), self.squares.split(size), strict=True)
         return (Moments(*part, self.count) for part in parts)
 
