@@ -49,8 +49,8 @@ ROUGH, SMOOTH_RANK, ROUGH_RANK, JUMP_RANK = 0.4, 64, 192, 384
 jumps, since a step is as wide as the finest of them."""
 
 TOO_ROUGH = 2.0
-"""What a line may miss over the smallest cells, root mean square in units of the noise: beyond, as where functions range
-over orders of magnitude, guesses would be wrong, and candidates race."""
+"""What a line may miss over the smallest cells, root mean square in units of the noise: beyond, as where functions
+range over orders of magnitude, guesses would be wrong, and candidates race."""
 
 SMALL_STEPS = 0.1
 """The learning rate of a network that answers before it is trained, as a share of the usual one."""
