@@ -77,3 +77,12 @@ def test_classes_have_their_probabilities_as_steps_of_the_quantile_function(law,
     value = values_at(law.expand((1000, 1)), u)[0]
     found = [float((value == label).double().mean()) for label in range(len(shares))]
     assert found == pytest.approx(shares, abs=0.002)
+
+
+@pytest.mark.parametrize(
+    "law", [LogNormal(2.3, 0.3), Uniform(-1.0, 3.0), Exponential(2.0)], ids=lambda law: type(law).__name__
+)
+def test_proposals_far_out_are_values_that_a_simulator_can_take(law):
+    value, log_density = values_at(law.expand((2, 1)), torch.tensor([[-60.0], [60.0]], dtype=torch.float64))
+    assert value.isfinite().all() and value.max() < 200
+    assert (log_density < -1_000).all()

@@ -12,7 +12,10 @@ from priorfit.priors.latents import support_of
 
 LOG_NORMALISER = 0.5 * math.log(2 * math.pi)
 EDGE = 1e-15
-"""Quantile functions are asked for levels in [EDGE, 1 - EDGE]: about 7.9 standard deviations on either side."""
+"""Quantile functions are asked for levels in [EDGE, 1 - EDGE]."""
+
+FARTHEST = 7.94
+"""The same levels as standard deviations on either side."""
 
 
 def values_at(
@@ -26,8 +29,8 @@ def values_at(
     standard = -u.square() / 2 - LOG_NORMALISER
     if isinstance(law, Normal):
         return law.loc + law.scale * u, standard
-    if isinstance(law, LogNormal):
-        return (law.loc + law.scale * u).exp(), standard
+    if isinstance(law, LogNormal):  # an exponential of more would overflow in the simulators of users
+        return (law.loc + law.scale * u.clamp(-FARTHEST, FARTHEST)).exp(), standard
     if isinstance(law, Bernoulli):
         return (ndtr(u) > 1 - law.probs).to(law.probs.dtype), standard
     if isinstance(law, Categorical):
