@@ -147,7 +147,8 @@ def tell(kept: KeptRows) -> None:
     """A table of the rows that are kept."""
     print("| prior | way | minutes | threads | solver | steps |" + "".join(f" gap at n = {size} |" for size in SIZES))
     print("| --- | --- | ---: | ---: | --- | ---: |" + " ---: |" * len(SIZES))
-    for row in (row["key"] | row["found"] for row in kept.found.values()):
+    rows = [row["key"] | row["found"] for row in kept.found.values()]
+    for row in sorted(rows, key=lambda row: (row["way"] == PFNS, row["minutes"], list(ALL).index(row["prior"]))):
         cells = [f"{row[f'gap at {size}']:.4f} ± {row[f'half-width at {size}']:.4f}" for size in SIZES]
         about = [row["prior"], row["way"], f"{row['minutes']:g}", str(row["threads"]), row["solver"], str(row["steps"])]
         print(f"| {' | '.join(about + cells)} |")

@@ -44,7 +44,9 @@ from priorfit.training.recipe import Budget
 
 ROWS = RESULTS / "own_priors_plain.jsonl"
 JUDGED = ("waves", "growth", "change_point")
-GENERALIST = "generalist-1d"
+GENERALIST = "runs/generalist-1d/model"
+"""What `priorfit train recipes/generalist-1d.toml` leaves."""
+
 THINKING, SHRINKAGE = 16, 0.95
 RATE = OptimiserSettings().learning_rate
 
