@@ -10,7 +10,8 @@ The networks are those of `own_priors_models.py`, which trains those that are mi
 - calibration: the largest distance of the levels of 500 true latents from uniform, beside the 95 % band of one such
   distance by chance (Kolmogorov), and the log score of the network on them beside that of the prior.
 - refined: of 32 datasets with 1,024 particles, KL(truth || refined) of the predictive at one new input over those with
-  a k-hat below 0.7, and milliseconds of the processor for a dataset, alone and in a batch of 32.
+  a k-hat below 0.7 and a truth that is certain, and milliseconds of the processor for a dataset, alone and in a batch
+  of 32.
 - particles: that KL at n = 10 against the number of particles, beside importance sampling from the prior (Sobol draws)
   and NumPyro's NUTS (draws after as many steps of warm-up; compile time apart), all over the same 16 datasets.
 
@@ -123,19 +124,21 @@ def calibration(name: str, model: PFN, size: int) -> dict[str, float]:
 def refinement(name: str, model: PFN, size: int) -> dict[str, float]:
     """How far `refined` is from the truth, where it is to be believed, and its milliseconds."""
     tasks = tasks_of(name, size, REFINED_DATASETS)
-    truth = ProgramOracle(own_prior(name)).condition(tasks.context_x, tasks.context_y).predict(tasks.query_x)
+    oracle = ProgramOracle(own_prior(name)).condition(tasks.context_x, tasks.context_y)
+    truth, certain = oracle.predict(tasks.query_x), oracle.is_truth
     posterior = model.condition(tasks.context_x, tasks.context_y)
     with pf.seeded(SEED, 10):
         refined = posterior.refined(PARTICLES)
     gaps = divergence(truth, refined.predict(tasks.query_x)).mean(-1)
     network = divergence(truth, posterior.predict(tasks.query_x)).mean(-1)
-    good = refined.k_hat < 0.7
+    good = (refined.k_hat < 0.7) & certain
     alone = model.condition(tasks.context_x[:1], tasks.context_y[:1])
     return {
         "gap": float(gaps[good].mean()),
         "largest gap": float(gaps[good].max()) if bool(good.any()) else math.nan,
-        "network gap": float(network.mean()),
-        "reliable": float(good.double().mean()),
+        "network gap": float(network[certain].mean()),
+        "reliable": float((refined.k_hat < 0.7).double().mean()),
+        "certain": int(certain.sum()),
         "effective": float(refined.effective_sample_size.median()),
         "alone": milliseconds(lambda: alone.refined(PARTICLES)),
         "batch": milliseconds(lambda: posterior.refined(PARTICLES)) / REFINED_DATASETS,
@@ -160,7 +163,8 @@ def milliseconds(work: Callable[[], object]) -> float:
 def particles(name: str, model: PFN, size: int = 10) -> dict[str, float]:
     """KL of the predictive against the number of particles, three ways."""
     tasks = tasks_of(name, size, PARTICLE_DATASETS)
-    truth = ProgramOracle(own_prior(name)).condition(tasks.context_x, tasks.context_y).predict(tasks.query_x)
+    oracle = ProgramOracle(own_prior(name)).condition(tasks.context_x, tasks.context_y)
+    truth, certain = oracle.predict(tasks.query_x), oracle.is_truth
     posterior, found = model.condition(tasks.context_x, tasks.context_y), {}
     with pf.seeded(SEED, 11):
         for count in COUNTS:
@@ -169,7 +173,7 @@ def particles(name: str, model: PFN, size: int = 10) -> dict[str, float]:
                 "prior": from_prior(name, tasks, count),
             }
             for way, answer in ways.items():
-                found[f"{way} {count}"] = float(divergence(truth, answer.predict(tasks.query_x)).mean())
+                found[f"{way} {count}"] = float(divergence(truth, answer.predict(tasks.query_x))[certain].mean())
     alone = model.condition(tasks.context_x[:1], tasks.context_y[:1])
     for count in COUNTS:
         found[f"refined {count} ms"] = milliseconds(lambda count=count: alone.refined(count))

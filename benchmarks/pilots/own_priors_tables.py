@@ -37,6 +37,7 @@ REFINED_HEADS = (
     "refined's gap, k-hat < 0.7",
     "largest",
     "k-hat < 0.7",
+    "certain of 32",
     "effective size",
 ) + ("ms alone", "ms in a batch", "ms 1,000 draws", "ms 100 functions")
 
@@ -72,7 +73,8 @@ def refined_lines(rows: list[dict[str, Any]]) -> Iterator[Line]:
     for row in of_table(rows, "refined"):
         gaps = (f"{row[name]:.5f}" for name in ("network gap", "gap", "largest gap"))
         times = (f"{row[name]:.1f}" for name in ("alone", "batch", "draws", "functions"))
-        yield row["prior"], str(row["n"]), *gaps, f"{row['reliable']:.0%}", f"{row['effective']:.0f}", *times
+        about = (f"{row['reliable']:.0%}", str(row["certain"]), f"{row['effective']:.0f}")
+        yield row["prior"], str(row["n"]), *gaps, *about, *times
 
 
 def particle_lines(rows: list[dict[str, Any]]) -> Iterator[Line]:
