@@ -136,3 +136,14 @@ def test_programs_without_real_latents_or_a_law_of_reals_have_no_cells():
     assert has_cells(lines) and has_cells(decays)
     for prior in (steps, labels, drawn, nested, pf.GaussianProcess()):
         assert not has_cells(prior)
+
+
+@pf.prior(num_features=1, level=Normal(0.0, 1.0), noise=LogNormal(-1.0, 0.5))
+def noisy(x, level, noise):
+    return Normal(level.expand(x.shape[:2]), noise)
+
+
+def test_a_cell_is_narrower_than_what_thirty_points_tell_of_a_scale():
+    cells = cells_of(noisy, (64, 128, 256))
+    assert cells.widths[0] == 1.0
+    assert 0.5 * float(cells.widths[1]) < 60**-0.5  # 0.5: log scales for each standard deviation of the latent

@@ -40,6 +40,10 @@ MIXED_UP = 0.05
 """Weight of how far the means of a law's branches move apart over a cell: which of them a target came from is found by
 iteration, which wants a start on the right side, and no more."""
 
+SCALES = 3.0
+"""Weight of how far log scales and shares move over a cell: regressions say nothing of them, so that their posteriors
+are no narrower than a cell, and thirty points tell a log scale to an eighth."""
+
 OVERLAP, ROUGH_OVERLAP = 16, 4
 """Cells for each product of inverse widths. Few that overlap make a lumpy prior, which biases posteriors as narrow as a
 cell; many are wide, and the law is more curved in each."""
@@ -166,8 +170,8 @@ class Probe:
             apart = along.slope / noise
             parts = (
                 along.missed.sqrt() / noise,
-                along.log_scale_slope,
-                along.log_share_slope,
+                SCALES * along.log_scale_slope,
+                SCALES * along.log_share_slope,
                 MIXED_UP * (apart - apart.mean(-1, keepdim=True)),  # 0 where the law has one mean
             )
             found[place] += torch.stack([mean_square(part) for part in parts]).sum()
