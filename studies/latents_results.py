@@ -96,21 +96,25 @@ def reliability(rows: Sequence[Row]) -> list[str]:
 def draw(rows: Sequence[Row]) -> Figure:
     """C2ST against seconds, a panel for each task: the mean of each method, and every observation."""
     names = list(dict.fromkeys(row["task"] for row in rows))
+    asked = [method for method in METHODS if any(row["method"] == method for row in rows)]
     columns = min(3, len(names))
     lines = -(-len(names) // columns)
     figure, axes = plt.subplots(lines, columns, figsize=(4 * columns, 3 * lines), squeeze=False, layout="constrained")
     for axis, task in zip(axes.flat, names, strict=False):
-        for colour, method in enumerate(METHODS):
+        for colour, method in enumerate(asked):
             sizes = sorted({row["simulations"] for row in rows if row["task"] == task and row["method"] == method})
             parts = [chosen(rows, task, size, method) for size in sizes]
-            seconds = [max(part[0]["seconds"], 1e-3) for part in parts]
+            seconds = [part[0]["seconds"] for part in parts]
             means = [np.mean(list(scores(part).values())) for part in parts]
             axis.plot(seconds, means, marker="o", color=f"C{colour}", label=method)
             for second, part in zip(seconds, parts, strict=True):
                 axis.scatter([second] * len(part), list(scores(part).values()), s=6, color=f"C{colour}", alpha=0.5)
         axis.axhline(0.5, color="grey", linewidth=1)
-        axis.set(xscale="log", ylim=(0.48, 1.01), title=task.replace("_", " "))
-    axes.flat[0].legend(fontsize=7)
+        axis.set(ylim=(0.48, 1.01), title=task.replace("_", " "))
+        axis.set_xlim(0, 1.05 * axis.get_xlim()[1])
+    for axis in axes.flat[len(names) :]:
+        axis.set_axis_off()
+    figure.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside right upper", fontsize=8)
     figure.supxlabel("processor seconds of simulating and training")
     figure.supylabel("C2ST")
     return figure
