@@ -140,18 +140,25 @@ def main() -> None:
         for name in options.priors:
             case = (name, options.way, options.minutes, options.datasets)
             kept.get({"prior": name, **shared}, lambda case=case: measured(*case))
-    tell(kept)
+    tell(kept, options.minutes)
 
 
-def tell(kept: KeptRows) -> None:
-    """A table of the rows that are kept."""
+def tell(kept: KeptRows, minutes: float) -> None:
+    """A table of the rows that are kept, of one budget."""
     print("| prior | way | minutes | threads | solver | steps |" + "".join(f" gap at n = {size} |" for size in SIZES))
     print("| --- | --- | ---: | ---: | --- | ---: |" + " ---: |" * len(SIZES))
-    rows = [row["key"] | row["found"] for row in kept.found.values()]
-    for row in sorted(rows, key=lambda row: (row["way"] == PFNS, row["minutes"], list(ALL).index(row["prior"]))):
+    rows = [row["key"] | row["found"] for row in kept.found.values() if row["key"]["minutes"] == minutes]
+    for row in sorted(rows, key=lambda row: (row["way"] == PFNS, list(ALL).index(row["prior"]))):
         cells = [f"{row[f'gap at {size}']:.4f} ± {row[f'half-width at {size}']:.4f}" for size in SIZES]
         about = [row["prior"], row["way"], f"{row['minutes']:g}", str(row["threads"]), row["solver"], str(row["steps"])]
         print(f"| {' | '.join(about + cells)} |")
+    means = {(row["prior"], row["way"]): sum(row[f"gap at {size}"] for size in SIZES) / len(SIZES) for row in rows}
+    both = [name for name in ALL if {(name, FIT), (name, PFNS)} <= means.keys()]
+    if both:
+        ours, theirs = (sum(means[name, way] for name in both) / len(both) for way in (FIT, PFNS))
+        print(
+            f"\nMean over {len(both)} priors and all n: {FIT} {ours:.4f}, {PFNS} {theirs:.4f}, {theirs / ours:.0f} times."
+        )
 
 
 if __name__ == "__main__":

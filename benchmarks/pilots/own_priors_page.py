@@ -22,10 +22,10 @@ from benchmarks.pilots import own_priors_tables, own_priors_truth, race
 
 PAGE = Path(__file__).parents[2] / "docs" / "own_priors.md"
 MINUTES = 3.0
-"""The budget of the networks whose latents, and whose race, the page shows."""
+"""The budget of the networks that the page shows."""
 
 TABLES: dict[str, Callable[[], None]] = {
-    "gaps": lambda: gaps.tell(KeptRows(gaps.ROWS, gaps.SEED)),
+    "gaps": lambda: gaps.tell(KeptRows(gaps.ROWS, gaps.SEED), MINUTES),
     "latents": lambda: own_priors_tables.tell(KeptRows(latents.ROWS, latents.SEED), MINUTES),
     "truth": lambda: own_priors_truth.tell(KeptRows(own_priors_truth.ROWS, 0)),
     "race": lambda: race.tell(KeptRows(race.ROWS, race.SEED), MINUTES),
