@@ -156,9 +156,7 @@ def tell(kept: KeptRows, minutes: float) -> None:
     both = [name for name in ALL if {(name, FIT), (name, PFNS)} <= means.keys()]
     if both:
         ours, theirs = (sum(means[name, way] for name in both) / len(both) for way in (FIT, PFNS))
-        print(
-            f"\nMean over {len(both)} priors and all n: {FIT} {ours:.4f}, {PFNS} {theirs:.4f}, {theirs / ours:.0f} times."
-        )
+        print(f"\nMean over {len(both)} priors: {FIT} {ours:.4f}, {PFNS} {theirs:.4f}, {theirs / ours:.0f} times.")
 
 
 if __name__ == "__main__":
