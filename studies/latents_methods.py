@@ -36,7 +36,7 @@ WORKER = Path(__file__).with_name("latents_worker.py")
 BATCH, MICRO_BATCHES = 128, 2
 """Datasets of a micro-batch, which shows one set of latents, and micro-batches of a step."""
 LAYERS, LEARNING_RATE = 3, 3e-3
-"""What won short pilots on two moons (`docs/log.md`)."""
+"""Whole observations are short: few layers see all of them, and large batches bear a large rate."""
 LEFT_OUT, JUDGED = 0.1, 512
 """Share of the simulations that are left out to choose the best weights, as sbi does, and most of them that judge."""
 TIMED, TRIED = 24, 2_000

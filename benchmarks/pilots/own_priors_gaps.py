@@ -31,7 +31,7 @@ import priorfit as pf
 from benchmarks.common.kept_rows import KeptRows
 from benchmarks.common.report import RESULTS
 from benchmarks.pilots.own_priors import ALL
-from benchmarks.pilots.own_priors_models import MODELS, NUM_POINTS, SEED, model_of, own_prior, spent_file
+from benchmarks.pilots.own_priors_models import MODELS, NUM_POINTS, SEED, about, model_of, own_prior, spent_file
 from benchmarks.pilots.own_priors_pfns import predictives
 from priorfit.baselines import ProgramOracle
 from priorfit.errors import UncertainTruthWarning
@@ -94,7 +94,7 @@ def divergences(ppd: Distribution, found: dict[str, Tensor]) -> Float[Tensor, " 
 def measured(name: str, way: str, minutes: float, datasets: int) -> dict[str, Any]:
     """What a training of some minutes comes to."""
     truths = {size: truth(name, size, datasets) for size in SIZES}  # before the clock of the training
-    start, prior = time.perf_counter(), own_prior(name)
+    prior = own_prior(name)
     if way == PFNS:
         ppds, spent = predictives(prior, NUM_POINTS, 60 * minutes, truths)
         row = {"seconds": round(spent["cpu_seconds"], 1), "steps": int(spent["steps"]), "solver": "none"}
@@ -102,13 +102,13 @@ def measured(name: str, way: str, minutes: float, datasets: int) -> dict[str, An
         return row | summarised(asked)
     if way == FIT:
         model = model_of(name, minutes)
+        seconds = float(spent_file(name, minutes).read_text())
     else:
-        told = {"gap": 0.01} if way == UNTIL else {"network": WAYS[way]}
+        told, start = {"gap": 0.01} if way == UNTIL else {"network": WAYS[way]}, time.perf_counter()
         model = pf.fit(prior, num_points=NUM_POINTS, minutes=minutes, seed=SEED, progress=False, **told)
-    spent = float(spent_file(name, minutes).read_text()) if way == FIT else round(time.perf_counter() - start, 1)
-    solver = "none" if model.settings.solver is None else type(model.settings.solver).__name__
-    row: dict[str, Any] = {"seconds": spent, "steps": model.card.training["steps"], "solver": solver}
-    return row | summarised({size: gaps(model, found) for size, found in truths.items()})
+        seconds = round(time.perf_counter() - start, 1)
+    found = {size: gaps(model, each) for size, each in truths.items()}
+    return {"seconds": seconds} | about(model) | summarised(found)
 
 
 def summarised(found: dict[int, tuple[Tensor, Tensor]]) -> dict[str, Any]:
@@ -150,8 +150,8 @@ def tell(kept: KeptRows, minutes: float) -> None:
     rows = [row["key"] | row["found"] for row in kept.found.values() if row["key"]["minutes"] == minutes]
     for row in sorted(rows, key=lambda row: (row["way"] == PFNS, list(ALL).index(row["prior"]))):
         cells = [f"{row[f'gap at {size}']:.4f} ± {row[f'half-width at {size}']:.4f}" for size in SIZES]
-        about = [row["prior"], row["way"], f"{row['minutes']:g}", str(row["threads"]), row["solver"], str(row["steps"])]
-        print(f"| {' | '.join(about + cells)} |")
+        keys = [row["prior"], row["way"], f"{row['minutes']:g}", str(row["threads"]), row["solver"], str(row["steps"])]
+        print(f"| {' | '.join(keys + cells)} |")
     means = {(row["prior"], row["way"]): sum(row[f"gap at {size}"] for size in SIZES) / len(SIZES) for row in rows}
     both = [name for name in ALL if {(name, FIT), (name, PFNS)} <= means.keys()]
     if both:

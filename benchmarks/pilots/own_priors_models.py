@@ -10,6 +10,7 @@ import argparse
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # the clone, so that `benchmarks` is found
 
@@ -58,6 +59,12 @@ def model_of(name: str, minutes: float) -> PFN:
     model = pf.load(folder, prior=prior)
     assert isinstance(model, PFN)
     return model
+
+
+def about(model: PFN) -> dict[str, Any]:
+    """What a row says of a network: its steps and its solver."""
+    solver = "none" if model.settings.solver is None else type(model.settings.solver).__name__
+    return {"steps": model.card.training["steps"], "solver": solver}
 
 
 def train(prior: ProgramPrior, minutes: float) -> PFN:

@@ -19,6 +19,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # the clone, so that `benchmarks` is found
 
@@ -77,7 +78,7 @@ def thinking_rows() -> Iterator[None]:
         rows = self.thinking.expand(len(tokens), -1, -1)
         return torch.cat([rows, tokens], dim=1)  # pyright: ignore[reportArgumentType, reportCallIssue]
 
-    with changed(
+    with patch.multiple(
         Transformer,
         __init__=built,
         forward=lambda self, tokens, count: forward(self, longer(self, tokens), count + THINKING),
@@ -95,23 +96,10 @@ def thinking_rows() -> Iterator[None]:
 def shrinking() -> Iterator[None]:
     """Blocks before which tokens shrink."""
     forward = Block.forward
-    with changed(
+    with patch.multiple(
         Block, forward=lambda self, tokens, *others, **named: forward(self, SHRINKAGE * tokens, *others, **named)
     ):
         yield
-
-
-@contextmanager
-def changed(owner: type, **methods: object) -> Iterator[None]:
-    """A class with other methods for a while."""
-    before = {name: getattr(owner, name) for name in methods}
-    try:
-        for name, method in methods.items():
-            setattr(owner, name, method)
-        yield
-    finally:
-        for name, method in before.items():
-            setattr(owner, name, method)
 
 
 CHANGES = {

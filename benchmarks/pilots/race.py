@@ -25,7 +25,7 @@ import priorfit as pf
 from benchmarks.common.kept_rows import KeptRows
 from benchmarks.common.report import RESULTS
 from benchmarks.pilots.own_priors import KNOWN, OWN
-from benchmarks.pilots.own_priors_models import model_of
+from benchmarks.pilots.own_priors_models import about, model_of
 from priorfit.network import NetworkSettings
 from priorfit.priors import Prior, ProgramPrior
 from priorfit.seeding import seeded
@@ -65,8 +65,8 @@ def fitted(prior: Prior, truth: Prior | None, network: NetworkSettings | str, mi
     """What a training of some minutes comes to."""
     start = time.perf_counter()
     model = pf.fit(prior, num_points=NUM_POINTS, minutes=minutes, seed=SEED, network=network, progress=False)
-    about = {"seconds": round(time.perf_counter() - start, 1)} | measured(model, prior)
-    return about if truth is None else about | gaps(model, truth)
+    row = {"seconds": round(time.perf_counter() - start, 1)} | measured(model, prior)
+    return row if truth is None else row | gaps(model, truth)
 
 
 def drawn(prior: Prior) -> Prior:
@@ -81,8 +81,7 @@ def drawn(prior: Prior) -> Prior:
 
 def measured(model: pf.PFN, prior: Prior) -> dict[str, Any]:
     """The losses of a network, and what it is."""
-    solver = "none" if model.settings.solver is None else type(model.settings.solver).__name__
-    return {"steps": model.card.training["steps"], "solver": solver, "losses": losses(model, prior)}
+    return about(model) | {"losses": losses(model, prior)}
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """A mixture of Normals that is complete: torch's own lacks the inverse cdf, the entropy, the mode and rsample."""
 
 import math
+from contextlib import nullcontext
 from functools import lru_cache
 
 import numpy as np
@@ -20,9 +21,10 @@ from priorfit.distributions.values import (
     as_values,
     broadcast_shape,
     check_parameters,
+    readable_constraints,
 )
-from priorfit.errors import InputError
 
+UNCHECKED = nullcontext()
 ASCENT_STEPS = 60
 MODE_REACH = 2
 """Standard deviations on either side of a component within which points are tried as starts of the ascent."""
@@ -63,17 +65,16 @@ class NormalMixture(Distribution):
         scale: Float[Tensor, "*#batch #components"],
         validate_args: bool | None = None,
     ) -> None:
-        if validate_args is not False:
+        is_checked = validate_args is not False
+        if is_checked:
             check_parameters(logits=logits, loc=loc, scale=scale)
         shape = logits.shape
         if loc.shape != shape or scale.shape != shape:
             shape = broadcast_shape(shape, loc.shape, scale.shape)
             logits, loc, scale = (part.expand(shape) for part in (logits, loc, scale))
         self.logits, self.loc, self.scale = logits, loc, scale
-        try:
+        with readable_constraints() if is_checked else UNCHECKED:
             super().__init__(shape[:-1], validate_args=validate_args)
-        except ValueError as error:
-            raise InputError(str(error)) from None
 
     @lazy_property
     def log_probs(self) -> Float[Tensor, "*batch components"]:

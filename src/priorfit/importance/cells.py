@@ -52,7 +52,6 @@ SMOOTH, ROUGH = 0.35, 0.6
 """What a linear law misses over a cell, root mean square in units of the noise, up to which a law is smooth (cells are
 linearised anew for each dataset), and from which on it is rough."""
 
-
 LEAST_JUMP, JUMPING = 1e-3, 0.3
 """What a line misses, mean square in units of the noise, from which on a jump is looked for; and the share of it that
 half of a width keeps where the law jumps."""

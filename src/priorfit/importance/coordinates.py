@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Num
 from torch import Tensor
 from torch.distributions import Bernoulli, Categorical, Distribution, LogNormal, Normal, biject_to
-from torch.special import ndtr
+from torch.special import ndtr, ndtri
 
 from priorfit.priors.latents import support_of
 
@@ -14,8 +14,8 @@ LOG_NORMALISER = 0.5 * math.log(2 * math.pi)
 EDGE = 1e-15
 """Quantile functions are asked for levels in [EDGE, 1 - EDGE]."""
 
-FARTHEST = 7.94
-"""The same levels as standard deviations on either side."""
+MOST_DEVIATIONS = -float(ndtri(torch.tensor(EDGE, dtype=torch.float64)))
+"""The same levels as standard deviations on either side, about 7.9."""
 
 
 def values_at(
@@ -30,7 +30,7 @@ def values_at(
     if isinstance(law, Normal):
         return law.loc + law.scale * u, standard
     if isinstance(law, LogNormal):  # an exponential of more would overflow in the simulators of users
-        return (law.loc + law.scale * u.clamp(-FARTHEST, FARTHEST)).exp(), standard
+        return (law.loc + law.scale * u.clamp(-MOST_DEVIATIONS, MOST_DEVIATIONS)).exp(), standard
     if isinstance(law, Bernoulli):
         return (ndtr(u) > 1 - law.probs).to(law.probs.dtype), standard
     if isinstance(law, Categorical):
@@ -88,4 +88,4 @@ def has_quantiles(law: Distribution) -> bool:
 
 def standard_normals(uniform: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     """Standard Normal numbers at uniform levels, which may be 0."""
-    return torch.special.ndtri(uniform.double().clamp(EDGE, 1 - EDGE))
+    return ndtri(uniform.double().clamp(EDGE, 1 - EDGE))
