@@ -2,7 +2,16 @@
 
 import torch
 from torch import Tensor
-from torch.distributions import Categorical, Distribution, LogNormal, MixtureSameFamily, Normal, StudentT, Uniform
+from torch.distributions import (
+    Bernoulli,
+    Categorical,
+    Distribution,
+    LogNormal,
+    MixtureSameFamily,
+    Normal,
+    StudentT,
+    Uniform,
+)
 from torch.nn.functional import one_hot
 
 import priorfit as pf
@@ -133,6 +142,24 @@ def seasonal(x: Tensor, mean: Tensor, height: Tensor, period: Tensor, phase: Ten
     return Normal(mean + height * torch.sin(2 * torch.pi * (x[..., 0] / period + phase)), 0.1)
 
 
+@pf.prior(num_features=1, place=Uniform(0.0, 1.0), sharpness=LogNormal(2.0, 0.5), guessing=Uniform(0.0, 0.4))
+def psychometric(x: Tensor, place: Tensor, sharpness: Tensor, guessing: Tensor) -> Distribution:
+    """Whether a stimulus is seen: a threshold of unknown place and sharpness, above an unknown rate of guesses."""
+    return Bernoulli(guessing + (1 - guessing) * torch.sigmoid(sharpness * (x[..., 0] - place)))
+
+
+@pf.prior(
+    num_features=2,
+    inputs=pf.UniformInputs(-1.0, 1.0),
+    level=Normal(0.0, 1.0).expand([2]),
+    taste=Normal(0.0, 1.5).expand([2]),
+)
+def choices(x: Tensor, level: Tensor, taste: Tensor) -> Distribution:
+    """A choice among three: the worth of two of them depends on one feature each, beside the third."""
+    worth = level[:, None] + taste[:, None] * x  # (batch, points, 2)
+    return Categorical(logits=torch.cat([worth, torch.zeros_like(worth[..., :1])], dim=-1))
+
+
 @pf.prior(num_features=1)
 def own_gp(x: Tensor) -> Tensor:
     """A Gaussian process that a user draws without telling us that it is one (RBF, lengthscale 0.3, noise 1e-4)."""
@@ -150,8 +177,8 @@ OWN: dict[str, Prior] = {
 }
 NINE: dict[str, Prior] = OWN | {prior.name: prior for prior in (pharmacokinetics, epidemic, groups)}
 """The six that the race is judged on, and three more; learning is measured on all of them."""
-ALL: dict[str, Prior] = NINE | {prior.name: prior for prior in (kinked, seasonal)}
-"""The nine, and two kinds of four latents that turned out hard."""
+ALL: dict[str, Prior] = NINE | {prior.name: prior for prior in (kinked, seasonal, psychometric, choices)}
+"""The nine, two kinds of four latents that turned out hard, and two laws of classes that do not jump."""
 
 KNOWN: dict[str, tuple[Prior, Prior | None]] = {
     "Mixture([GP, GP])": (pf.Mixture([GP, OTHER_GP]), pf.Mixture([GP, OTHER_GP])),

@@ -108,6 +108,8 @@ SOLVERS = {
     "kernel solver": (KernelSolver(3, 4), GP),
     "cell solver": (CellSolver(6, 2, rank=8), GP),
     "cell solver of several Normals": (CellSolver(6, 2, branches=2, rank=8), GP),
+    "cell solver of two classes": (CellSolver(6, 2, rank=8), NETWORK),
+    "cell solver of three": (CellSolver(6, 2, 2, 2, rank=8), BANDS),
     "class solver of two": (ClassSolver(4, 2, 16), NETWORK),
     "class solver of three": (ClassSolver(4, 1, 0), BANDS),
     "class regression of three": (ClassRegression(8), BANDS),

@@ -70,6 +70,8 @@ SOLVERS = {
     "kernel, one node": Case(KernelSolver(1, 3), Real(), 0.0, weighted=True),
     "cells": Case(CellSolver(6, 2, rank=8), Real(), 0.0, weighted=True),
     "cells, one": Case(CellSolver(1, 3, rank=8), Real(), 0.0),
+    "cells, two classes": Case(CellSolver(6, 2, rank=8), Classes(2), 0.02, weighted=True),
+    "cells, one, four classes": Case(CellSolver(1, 3, 3, 3, rank=8), Classes(4), 0.02),
     "two classes": Case(ClassSolver(4, 1, 16), Classes(2), 0.02),
     "three classes": Case(ClassSolver(4, 2, 16), Classes(3), 0.02, weighted=True),
     "seven classes": Case(ClassSolver(4, 1, 0), Classes(7), 0.02),

@@ -116,7 +116,7 @@ def test_a_latent_without_quantiles_gets_those_of_its_draws():
     torch.testing.assert_close(rate, expected, atol=0.02, rtol=0)
 
 
-def test_programs_without_real_latents_or_a_law_of_reals_have_no_cells():
+def test_programs_without_real_latents_or_a_law_have_no_cells():
     @pf.prior(num_features=1, kind=Categorical(torch.ones(2)))
     def steps(x, kind):
         return Normal(kind + 0.0 * x[..., 0], 0.1)
@@ -133,8 +133,8 @@ def test_programs_without_real_latents_or_a_law_of_reals_have_no_cells():
     def nested(x, scale, level):
         return Normal(level + 0.0 * x[..., 0], 0.1)
 
-    assert has_cells(lines) and has_cells(decays)
-    for prior in (steps, labels, drawn, nested, pf.GaussianProcess()):
+    assert has_cells(lines) and has_cells(decays) and has_cells(labels)
+    for prior in (steps, drawn, nested, pf.GaussianProcess()):
         assert not has_cells(prior)
 
 

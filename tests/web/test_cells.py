@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch.distributions import Categorical, LogNormal, MixtureSameFamily, Normal, StudentT, Uniform
+from torch.distributions import Bernoulli, Categorical, LogNormal, MixtureSameFamily, Normal, StudentT, Uniform
 from web.fixtures import scrambled
 from web.node import TOLERANCE, compared, needs_node, run_script
 
@@ -39,12 +39,27 @@ def ripples(x, frequency, shift):
     return Normal(torch.sin(frequency * x[..., 0] + shift[..., :1]) + shift[..., 1:] * x[..., 1], 0.3)
 
 
+@pf.prior(num_features=1, place=Normal(0.5, 0.3), sharp=LogNormal(2.0, 0.7))
+def thresholds(x, place, sharp):
+    """Two classes, whose log odds are bent in the latents."""
+    return Bernoulli(logits=sharp * (x[..., 0] - place))
+
+
+@pf.prior(num_features=2, slope=Normal(0.0, 4.0).expand([2]), level=Normal(0.0, 1.0))
+def three_classes(x, slope, level):
+    """Three classes on two features."""
+    own = (x * slope[:, None]).sum(-1)
+    return Categorical(logits=torch.stack([own, level - own, torch.sin(3 * own)], dim=-1))
+
+
 CELLS = {"cells": 16, "rank": 16}
 SOLVED = {
     "one Normal": (waves, CellSolver(dimensions=3, **CELLS)),
     "Student's t": (outliers, CellSolver(dimensions=2, branches=6, **CELLS)),
     "a mean for each Normal": (two_lines, CellSolver(dimensions=2, curves=2, branches=2, **CELLS)),
     "two features": (ripples, CellSolver(dimensions=3, **CELLS)),
+    "two classes": (thresholds, CellSolver(dimensions=2, **CELLS)),
+    "three classes": (three_classes, CellSolver(dimensions=3, curves=2, branches=2, **CELLS)),
     "fewer cells than are shown": (waves, CellSolver(cells=3, dimensions=3, rank=16)),
 }
 

@@ -1,4 +1,4 @@
-"""A law of real targets as a mixture of Normals, exactly or nearly: what linear regressions can be made of."""
+"""A law as a mixture of Normals, or of classes as log odds: what linear regressions can be made of."""
 
 import math
 from dataclasses import dataclass
@@ -8,7 +8,17 @@ from itertools import pairwise
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.distributions import Distribution, Exponential, Gamma, Laplace, MixtureSameFamily, Normal, StudentT
+from torch.distributions import (
+    Bernoulli,
+    Categorical,
+    Distribution,
+    Exponential,
+    Gamma,
+    Laplace,
+    MixtureSameFamily,
+    Normal,
+    StudentT,
+)
 
 from priorfit.seeding import seeded
 
@@ -19,13 +29,34 @@ DRAWS = 2**17
 """Draws of a precision, of which each part is the geometric mean."""
 
 
+MOST_ODDS = 16.0
+"""Bound of log odds: labels of less probability are those that a law in single precision rules out."""
+
+TOLD_ODDS = 2.0
+"""The deviation of log odds that is left where one label has told of them what it can: its Fisher information is at
+most 1/4."""
+
+SURE = 1e-3
+"""The noise of log odds, which have none: logarithms of it stay finite."""
+
+
 @dataclass(frozen=True)
 class Branches:
-    """Normals whose mixture is a law; the last axis of ``mean`` is 1 where all of them have one mean."""
+    """Normals whose mixture is a law; the last axis of ``mean`` is 1 where all of them have one mean.
+
+    A law of classes has the log odds of each class against all later ones in place of means.
+    """
 
     mean: Float[Tensor, "*batch curves"]
     scale: Float[Tensor, "*batch branches"]
     log_share: Float[Tensor, "*batch branches"]
+    is_odds: bool = False
+
+    @property
+    def unit(self) -> Float[Tensor, "*batch 1"]:
+        """What moves of the means are measured by: the least noise, or what a label leaves unknown of log odds."""
+        least = self.scale.amin(-1, keepdim=True)
+        return torch.full_like(least, TOLD_ODDS) if self.is_odds else least
 
 
 @singledispatch
@@ -43,6 +74,19 @@ def branches_of(law: Distribution) -> Branches | None:
 @branches_of.register
 def _normal(law: Normal) -> Branches:
     return Branches(law.loc[..., None], law.scale[..., None], torch.zeros_like(law.scale)[..., None])
+
+
+@branches_of.register(Categorical)
+@branches_of.register(Bernoulli)
+def _classes(law: Categorical | Bernoulli) -> Branches:
+    """Each class against all later ones."""
+    if isinstance(law, Bernoulli):
+        odds = -law.logits.double()[..., None]
+    else:
+        later = law.logits.double().flip(-1).logcumsumexp(-1).flip(-1)
+        odds = law.logits.double()[..., :-1] - later[..., 1:]
+    odds = odds.clamp(-MOST_ODDS, MOST_ODDS)
+    return Branches(odds, torch.full_like(odds, SURE), torch.zeros_like(odds), is_odds=True)
 
 
 @branches_of.register

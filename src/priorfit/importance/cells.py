@@ -52,6 +52,9 @@ SMOOTH, ROUGH = 0.35, 0.6
 """What a linear law misses over a cell, root mean square in units of the noise, up to which a law is smooth (cells are
 linearised anew for each dataset), and from which on it is rough."""
 
+LINEAR = 0.01
+"""The same, up to which one cell is enough: it is all of the prior, as wide as that, and nothing else bends it."""
+
 LEAST_JUMP, JUMPING = 1e-3, 0.3
 """What a line misses, mean square in units of the noise, from which on a jump is looked for; and the share of it that
 half of a width keeps where the law jumps."""
@@ -111,7 +114,7 @@ def cells_of(prior: ProgramPrior, counts: tuple[int, ...]) -> Cells:
     bend = math.inf
     for count in counts:
         widths, bend = probe.narrowed(widths, count / OVERLAP)
-        if bend <= SMOOTH:
+        if bend <= (SMOOTH if count > 1 else LINEAR):
             return laid(probe, count, widths, bend)
     if bend > ROUGH:
         widths, bend = probe.narrowed(widths, counts[-1] / ROUGH_OVERLAP)
@@ -163,19 +166,19 @@ class Probe:
         """
         middle = self.centres * (1 - widths.square()).clamp_min(0).sqrt()
         at, found = self.program.branches(middle, self.x), torch.zeros_like(widths)
-        noise = at.scale.amin(-1, keepdim=True)
+        unit, mixed_up = at.unit, 0.0 if at.is_odds else MIXED_UP
         for place, step in enumerate(torch.diag(widths)):
             along = Along.of(self.program, middle, step, self.x, at)
-            apart = along.slope / noise
+            apart = along.slope / unit
             parts = (
-                along.missed.sqrt() / noise,
+                along.missed.sqrt() / unit,
                 SCALES * along.log_scale_slope,
                 SCALES * along.log_share_slope,
-                MIXED_UP * (apart - apart.mean(-1, keepdim=True)),  # 0 where the law has one mean
+                mixed_up * (apart - apart.mean(-1, keepdim=True)),  # 0 where the law has one mean
             )
             found[place] += torch.stack([mean_square(part) for part in parts]).sum()
             for other in range(place):
-                both = twist(self.program, middle, (step, torch.diag(widths)[other]), self.x) / noise
+                both = twist(self.program, middle, (step, torch.diag(widths)[other]), self.x) / unit
                 found[[place, other]] += mean_square(both) / 2
         return found
 
@@ -187,11 +190,11 @@ class Probe:
         prior here: in the middle of coordinates that are not split, two levels may be the same.
         """
         at, found = self.program.branches(self.centres, self.x), torch.zeros_like(widths, dtype=torch.bool)
-        noise = at.scale.amin(-1, keepdim=True)
+        unit = at.unit
         for place, step in enumerate(torch.diag(widths)):
             if widths[place] < 1:
                 along = (Along.of(self.program, self.centres, part * step, self.x, at) for part in (1.0, 0.5))
-                whole, half = (mean_square(each.missed.sqrt() / noise) for each in along)
+                whole, half = (mean_square(each.missed.sqrt() / unit) for each in along)
                 found[place] = (whole > LEAST_JUMP) & (half > JUMPING * whole)
         return found
 

@@ -47,7 +47,7 @@ class Program:
         return torch.lerp(low, high, place - below)
 
     def branches(self, u: Float[Tensor, "draws dimensions"], x: Float[Tensor, "nodes features"]) -> Branches:
-        """The law at every coordinate and every input, as a mixture of Normals in float64."""
+        """The law at every coordinate and every input, as a mixture of Normals or as log odds, in float64."""
         at_once, parts = max(1, POINTS_AT_ONCE // len(x)), list[Branches]()
         for some in u.split(at_once):
             law = self.prior.law(x.expand(len(some), -1, -1), self.prior.placed(self.latents(some), x))
@@ -56,7 +56,7 @@ class Program:
             parts.append(found)
         joined = (torch.cat([getattr(part, name) for part in parts]) for name in ("mean", "scale", "log_share"))
         mean, scale, log_share = (bounded(each.double()) for each in joined)
-        return Branches(mean, scale.clamp_min(1e-12), log_share)
+        return Branches(mean, scale.clamp_min(1e-12), log_share, parts[0].is_odds)
 
 
 def has_cells(prior: object) -> bool:
@@ -71,7 +71,7 @@ def has_cells(prior: object) -> bool:
             if isinstance(law, Categorical | Bernoulli) or not is_known:
                 return False
         law = prior.law(prior.inputs.sample(4, 3, prior.num_features), drawn)
-    return not isinstance(law, Categorical | Bernoulli) and branches_of(law) is not None
+    return branches_of(law) is not None
 
 
 def knows_quantiles(law: Distribution) -> bool:

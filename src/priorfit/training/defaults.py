@@ -41,7 +41,7 @@ MOST_COMPONENTS = 8
 UNKNOWN_SCALE = 4
 """Components that a known function gets where its scale, its threshold or its features vary between datasets."""
 
-CELLS = (64, 128, 256, 512, 1024)
+CELLS = (1, 64, 128, 256, 512, 1024)
 """Numbers of cells that a program's prior may be split into: the fewest in which its law is smooth."""
 
 ROUGH, SMOOTH_RANK, ROUGH_RANK, JUMP_RANK = 0.4, 64, 192, 384
@@ -173,9 +173,9 @@ def linear_solver(prior: Prior, components: int) -> SolverSettings:
 def cell_solver(prior: ProgramPrior) -> CellSolver | None:
     """The cells that suit a program, as many as its law needs to be smooth in each; None where no number would do."""
     program, cells = Program(prior), cells_of(prior, CELLS)
-    if cells.bend > TOO_ROUGH:
-        return None
     law = program.branches(cells.centres[:1], torch.zeros(1, prior.num_features))
+    if cells.bend > TOO_ROUGH or (law.is_odds and bool(cells.jumps.any())):
+        return None
     rank = JUMP_RANK if bool(cells.jumps.any()) else SMOOTH_RANK if cells.bend < ROUGH else ROUGH_RANK
     shape = (len(cells.centres), program.dimensions, law.mean.shape[-1], law.scale.shape[-1])
     return CellSolver(*shape, rank, widths=cells.widths.tolist())

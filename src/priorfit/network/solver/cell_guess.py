@@ -1,7 +1,7 @@
 """The mixture of the Normals of many cells as a first guess."""
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from priorfit.distributions import NormalMixture
@@ -30,11 +30,7 @@ def guess_of(
     within = (weight * width).sum(1, keepdim=True)
     whole = within + (weight * (middle - location).square()).sum(1, keepdim=True)
     size = -(2 * log_weights).logsumexp(1, keepdim=True)  # log effective number of cells
-    least = padded(log_weights, shown, LEAST_LOG_WEIGHT)
-    order = torch.arange(least.shape[1], dtype=least.dtype, device=least.device)[:, None]
-    top = (least - BEFORE_THE_NEXT * order).topk(shown, dim=1).indices
-    place = top.clamp_max(loc.shape[1] - 1)
-    top_weights = least.gather(1, top).clamp_min(LEAST_LOG_WEIGHT)
+    place, top_weights = largest(log_weights, shown)
     is_there = top_weights > LEAST_LOG_WEIGHT  # whatever else was kept for other datasets of the batch
     mean = torch.where(is_there, (middle.gather(1, place) - location) / whole.sqrt(), 0.0)
     log_scale = torch.where(is_there, 0.5 * (width.gather(1, place) / whole).log(), 0.0)
@@ -43,6 +39,16 @@ def guess_of(
     ppd = NormalMixture(*(part.flatten(1, 2).mT for part in parts), validate_args=False)  # (batch, points, components)
     moments = (location[:, 0], whole[:, 0], whole[:, 0].sqrt())
     return FirstGuess(ppd.with_moments(*moments), torch.cat(told, dim=1).mT.to(dtype))
+
+
+def largest(
+    log_weights: Float[Tensor, "batch kept points"], shown: int
+) -> tuple[Int[Tensor, "batch shown points"], Float[Tensor, "batch shown points"]]:
+    """The places of the cells of the largest weights, and their log weights; those of absent cells are the least."""
+    least = padded(log_weights, shown, LEAST_LOG_WEIGHT)
+    order = torch.arange(least.shape[1], dtype=least.dtype, device=least.device)[:, None]
+    top = (least - BEFORE_THE_NEXT * order).topk(shown, dim=1).indices
+    return top.clamp_max(log_weights.shape[1] - 1), least.gather(1, top).clamp_min(LEAST_LOG_WEIGHT)
 
 
 def padded(numbers: Float[Tensor, "batch kept points"], least: int, value: float) -> Float[Tensor, "batch more points"]:

@@ -31,6 +31,8 @@ LEAST_VARIANCE = 1e-6
 class CellLaws(nn.Module):
     """In cell k, y = mean_k(x) + slope_k(x) . w + bends + noise; and the numbers of the latents, linear in w.
 
+    Of classes y stands for log odds.
+
     Nothing of it is learned: `adopt` takes it from a program. Before that it holds random smooth functions.
     """
 
@@ -42,9 +44,12 @@ class CellLaws(nn.Module):
     numbers: Tensor
     number_variance: Tensor
 
-    def __init__(self, shape: tuple[int, int, int, int], rank: int, num_features: int, num_numbers: int) -> None:
+    def __init__(
+        self, shape: tuple[int, int, int, int], rank: int, num_features: int, num_numbers: int, local: type[Local]
+    ) -> None:
         """Build it; ``shape`` is that of the laws: cells, dimensions of w, means and branches of a law."""
         super().__init__()
+        self.local = local
         self.cells, self.dimensions, self.num_curves, self.branches = shape
         self.grid, self.rank = Grid(num_features), rank
         self.register_buffer("log_weights", torch.full((self.cells,), -math.log(self.cells)))
@@ -87,14 +92,14 @@ class CellLaws(nn.Module):
         linear = 1 + self.dimensions
         values = self._values(x, self.curves[:, :, :linear], linear)
         log_variance, _, share = self._spreads(x, self.spreads)
-        return Local(values[..., 0, :], values[..., 1:, :], log_variance.exp(), share)
+        return self.local(values[..., 0, :], values[..., 1:, :], log_variance.exp(), share)
 
     def fine(self, x: Points, index: Int[Tensor, "batch kept"]) -> Curved:
         """The law at points in some cells of each dataset, with its second-order terms, in float64."""
         values = self._values(x, self.curves[index], self.terms).double()
         log_variance, log_rest, share = (each.double() for each in self._spreads(x, self.spreads[index]))
         mean, slope, bends = values.split([1, self.dimensions, self.terms - 1 - self.dimensions], dim=3)
-        local = Local(mean[:, :, :, 0], slope, log_variance.exp(), share)
+        local = self.local(mean[:, :, :, 0], slope, log_variance.exp(), share)
         return Curved(local, bends, log_rest.exp())
 
     def _values(self, x: Points, curves: Tensor, terms: int) -> Float[Tensor, "batch cells curves terms points"]:

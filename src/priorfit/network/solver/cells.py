@@ -15,13 +15,16 @@ from priorfit.fields import check_fields
 from priorfit.importance.cells import Cells, cells_of, cells_of_widths, linearised
 from priorfit.importance.coordinated import Program, has_cells
 from priorfit.network.encoders.inputs import InputEncoder
+from priorfit.network.heads.defaults import default_output
 from priorfit.network.heads.guess import AdjustedGuessHead
 from priorfit.network.heads.head import HeadSettings
 from priorfit.network.problem import Problem
 from priorfit.network.solver.cell_laws import CellLaws, encoded
 from priorfit.network.solver.cells_solved import CellsSolved, CellStatistics
 from priorfit.network.solver.local import Local
-from priorfit.network.solver.regressions import Regressions, joined, refined, solved
+from priorfit.network.solver.odds import Odds
+from priorfit.network.solver.posteriors import Regressions
+from priorfit.network.solver.regressions import joined, refined, solved
 from priorfit.network.solver.solver import Points, Solver, SolverSettings, Targets
 from priorfit.network.units import NoUnits, Units
 from priorfit.priors import Prior
@@ -44,9 +47,10 @@ AT_ONCE = 2**19
 class CellSolver(SolverSettings):
     """Linear regressions on the ``dimensions`` coordinates of a program's latents, one in each of ``cells``.
 
-    The law has ``branches`` Normals with one mean, or with a mean each (``curves``); all are combinations of ``rank``
-    functions of x. All of it is read off the prior's code before training, and nothing is learned. ``widths`` of the
-    cells along each coordinate are looked for in the same way where they are None.
+    The law has ``branches`` Normals with one mean, or with a mean each (``curves``); of classes both are one fewer than
+    these, since each class but the last has log odds against all later ones. All are combinations of ``rank`` functions
+    of x. All of it is read off the prior's code before training, and nothing is learned. ``widths`` of the cells along
+    each coordinate are looked for in the same way where they are None.
     """
 
     cells: int = 256
@@ -78,7 +82,7 @@ class CellSolver(SolverSettings):
     def output_for(self, problem: Problem, output: HeadSettings | None) -> HeadSettings:
         """See `SolverSettings.output_for`."""
         if isinstance(problem.outcome, Classes):
-            raise InputError("CellSolver is for real targets; use a network without a solver for classes.")
+            return output or default_output(problem.outcome)
         if output is not None and not isinstance(output, AdjustedGuessHead):
             raise InputError(f"CellSolver is corrected by AdjustedGuessHead; got {output}. Leave network.output out.")
         return output or AdjustedGuessHead()
@@ -101,7 +105,9 @@ class CellRegression(Solver):
         self.settings = settings
         shape = (settings.cells, settings.dimensions, settings.curves, settings.branches)
         count = sum(space.size for space in problem.latents)
-        self.laws = CellLaws(shape, settings.rank, problem.num_features, count)
+        self.has_odds = isinstance(problem.outcome, Classes)
+        local = Odds if self.has_odds else Local
+        self.laws = CellLaws(shape, settings.rank, problem.num_features, count, local)
         if problem.input_range is not None:
             self.laws.grid.lay(*(torch.full((problem.num_features,), bound) for bound in problem.input_range))
         self.shown = min(SHOWN, settings.cells)
@@ -111,9 +117,9 @@ class CellRegression(Solver):
 
     def calibrate(self, prior: Prior, problem: Problem, units: Units | NoUnits) -> None:
         """See `Solver.calibrate`: the cells are all that there is."""
-        if not has_cells(prior) or not isinstance(units, Units) or units.shift.ndim:
+        if not has_cells(prior) or (isinstance(units, Units) and units.shift.ndim):
             raise InputError(
-                f"a CellSolver needs a prior with real latents, a law of real targets and the units of the prior; got "
+                f"a CellSolver needs a prior with real latents, a law, and targets in the units of the prior; got "
                 f"{prior}. Name another solver, or none."
             )
         assert isinstance(prior, ProgramPrior)
@@ -124,14 +130,16 @@ class CellRegression(Solver):
             x = prior.inputs.sample(64, 256, problem.num_features).flatten(0, 1)
             self.laws.grid.lay(x.amin(0), x.amax(0))
         law = program.branches(torch.zeros(1, program.dimensions), prior.inputs.sample(1, 1, problem.num_features)[0])
-        if (law.mean.shape[-1], law.scale.shape[-1]) != (self.settings.curves, self.settings.branches):
+        branches, curves = law.scale.shape[-1], law.mean.shape[-1]
+        if (branches, curves) != (self.settings.branches, self.settings.curves):
+            parts = f"{curves} log odds of classes" if law.is_odds else f"{branches} Normals with {curves} means"
             raise InputError(
-                f"the law of {prior} has {law.scale.shape[-1]} Normals with {law.mean.shape[-1]} means; got branches = "
-                f"{self.settings.branches} and curves = {self.settings.curves}. Leave the network out: fit counts them."
+                f"the law of {prior} has {parts}; got branches = {self.settings.branches} and curves = "
+                f"{self.settings.curves}. Leave the network out: fit counts them."
             )
         spaces = {space.name: space for space in problem.latents}
         laws = linearised(program, cells_for(self.settings, prior), self.laws.grid.nodes(), partial(encoded, spaces))
-        self.laws.adopt(laws, float(units.shift), float(units.scale))
+        self.laws.adopt(laws, *((float(units.shift), float(units.scale)) if isinstance(units, Units) else (0.0, 1.0)))
 
     def matrices(self) -> Iterable[nn.Parameter]:
         """See `Solver.matrices`: nothing is learned."""

@@ -10,12 +10,15 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from priorfit.errors import InputError
+from priorfit.network.solver.cell_classes import class_guess_of
 from priorfit.network.solver.cell_guess import guess_of
 from priorfit.network.solver.cell_joint import JointCells
 from priorfit.network.solver.gaussian import LeftOut, repeated
 from priorfit.network.solver.joint import JointNormals
 from priorfit.network.solver.local import Local, OfCells, OfCurves, Spread, State
-from priorfit.network.solver.regressions import Regressions, picked, without_each
+from priorfit.network.solver.odds import Odds
+from priorfit.network.solver.posteriors import Regressions
+from priorfit.network.solver.regressions import picked, without_each
 from priorfit.network.solver.solver import NO_POINTS, FirstGuess, Points, Solved, Targets
 
 if TYPE_CHECKING:
@@ -87,6 +90,9 @@ class CellsSolved(Solved):
         self, local: Local, mean: OfCurves, variance: OfCurves, log_weights: Float[Tensor, "batch kept #points"]
     ) -> FirstGuess:
         """The mixture of all cells and branches, and what tokens are told of it."""
+        if isinstance(local, Odds):
+            log_probs = local.log_probs(mean, variance)
+            return class_guess_of(log_weights.expand_as(log_probs[:, :, 0]), log_probs, self._like)
         scale = (variance + local.variance).sqrt()
         loc = (local.mean + mean).expand_as(scale)
         return guess_of(log_weights.expand_as(scale[:, :, 0]), local.log_share, loc, scale, self._like)
@@ -96,8 +102,8 @@ class CellsSolved(Solved):
         return self.solver.shown, self.solver.laws.dtype
 
     def joint(self, x: Points) -> JointNormals | None:
-        """See `Solved.joint`; a law of several Normals has no Gaussian in each cell."""
-        if self.solver.settings.branches > 1:
+        """See `Solved.joint`; a law of classes or of several Normals has no Gaussian in each cell."""
+        if self.solver.has_odds or self.solver.settings.branches > 1:
             return None
         sets = len(x) // len(self.index)
         index, state, spread, weights = (

@@ -1,7 +1,7 @@
 """A law that is linear in each of many cells, at some points."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float, Num
@@ -52,6 +52,20 @@ class Local:
         each = self.log_densities(y, mean, variance)
         return each[:, :, 0] if each.shape[2] == 1 else each.logsumexp(2)
 
+    def moments(self, y: Targets, mean: OfCurves, variance: OfCurves) -> tuple[OfCurves, OfCurves, OfCurves]:
+        """Log density of targets where slope . w is Normal, its derivative in the mean, and minus the second one.
+
+        The law is one of several Normals of one mean.
+        """
+        total = variance + self.variance
+        pull = (y[:, None, None] - self.mean - mean) / total  # (batch, cells, branches, points)
+        each = self.log_densities(y, mean, variance)
+        told = each.logsumexp(2, keepdim=True)
+        share = (each - told).exp()
+        moved = (share * pull).sum(2, keepdim=True)
+        curved = (share / total).sum(2, keepdim=True) - (share * (pull - moved).square()).sum(2, keepdim=True)
+        return told, moved, curved
+
 
 @dataclass(frozen=True)
 class Curved:
@@ -80,4 +94,5 @@ class Curved:
         curvature = 0.5 * (seen * seen.transpose(3, 4)).sum((3, 4))
         quadratic = 0.5 * (moved * state[:, :, None, :, None]).sum(3)
         mean = self.local.mean - quadratic + 0.5 * (own - trace)
-        return Local(mean, self.local.slope + moved, self.rest + curvature, self.local.log_share)
+        slope, variance = self.local.slope + moved, self.rest + curvature
+        return replace(self.local, mean=mean, slope=slope, variance=variance)

@@ -48,7 +48,7 @@ function outputFor({solver, output}, {outcome}) {
   if (solver?.type === "LatentSolver") {
     return {type: "CorrectedMixtureHead", components: solver.nodes ?? 7}
   }
-  return output ?? (solver?.type === "CellSolver" ? {type: "AdjustedGuessHead"} : defaultOutput(outcome))
+  return output ?? (solver?.type === "CellSolver" && outcome.type !== "Classes" ? {type: "AdjustedGuessHead"} : defaultOutput(outcome))
 }
 
 function known(what, name, table) {

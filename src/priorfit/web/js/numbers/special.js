@@ -30,6 +30,11 @@ export function erfc(x) {
   return x > 0 ? Math.exp(-x * x) * scaledTail(x) : 2 - erfc(-x)
 }
 
+/** The logarithm of the cdf of the standard Normal, far below 0 too. */
+export function logNormalCdf(z) {
+  return z < -3 ? -0.5 * z * z + Math.log(0.5 * scaledTail(-z * Math.SQRT1_2)) : Math.log(0.5 * erfc(-z * Math.SQRT1_2))
+}
+
 const END = 8.5
 const STEPS = 128
 const VALUES = new Float64Array(2 * END * STEPS + 2)

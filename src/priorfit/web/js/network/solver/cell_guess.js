@@ -71,7 +71,7 @@ function tell(row, moments, logWeights, i) {
 }
 
 /** The largest log weights and their places, the largest first; where cells are fewer, the others are absent. */
-function largest(logWeights, shown) {
+export function largest(logWeights, shown) {
   const left = new Float64Array(Math.max(logWeights.length, shown)).fill(LEAST_LOG_WEIGHT)
   left.set(logWeights)
   for (let k = 0; k < left.length; k++) {

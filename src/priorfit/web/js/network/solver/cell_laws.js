@@ -3,14 +3,14 @@
 import {Matrix, timesTransposed} from "../../numbers/matrix.js"
 import {kept} from "../encoders/units.js"
 import {Grid} from "./grids.js"
-import {Curved, Local, logTotals} from "./local.js"
+import {Curved, logTotals} from "./local.js"
 
 const SPREAD_RANK = 16
 const SPREADS = 3 // log variance, that of what is not quadratic, log share
 
 /** In cell k, y = mean_k(x) + slope_k(x) . w + bends + noise; and the numbers of the latents, linear in w. */
 export class CellLaws {
-  constructor(weights, {cells, dimensions, curves, branches, rank}, numFeatures, numNumbers) {
+  constructor(weights, {cells, dimensions, curves, branches, rank}, numFeatures, numNumbers, Local) {
     const terms = 1 + dimensions + dimensions * (dimensions + 1) / 2
     const table = (name, columns, ...shape) => {
       const data = weights.vector(name, ...shape, columns)

@@ -3,6 +3,8 @@
 import {logSoftmax} from "../../numbers/special.js"
 import {CellLaws} from "./cell_laws.js"
 import {CellsSolved} from "./cells_solved.js"
+import {Local} from "./local.js"
+import {Odds} from "./odds.js"
 import {refined, solved} from "./regressions.js"
 
 const DEFAULTS = {cells: 256, dimensions: 2, curves: 1, branches: 1, rank: 64}
@@ -18,7 +20,8 @@ class CellRegression {
 
   constructor(weights, settings, problem) {
     const count = problem.latents.reduce((sum, {size}) => sum + size, 0)
-    this.laws = new CellLaws(weights.under("laws"), settings, problem.num_features, count)
+    const Law = problem.outcome.type === "Classes" ? Odds : Local
+    this.laws = new CellLaws(weights.under("laws"), settings, problem.num_features, count, Law)
     this.shown = Math.min(SHOWN, settings.cells)
     this.numNumbers = 3 * this.shown + 4
   }

@@ -2,9 +2,11 @@
 
 import {Matrix} from "../../numbers/matrix.js"
 import {logSoftmax} from "../../numbers/special.js"
+import {classGuessOf} from "./cell_classes.js"
 import {guessOf} from "./cell_guess.js"
 import {product, timesVector} from "./gaussian.js"
 import {logTotals, ofBranch, plus} from "./local.js"
+import {Odds} from "./odds.js"
 import {withoutEach} from "./regressions.js"
 
 /** The regressions of the cells that a context leaves, {cell, state, spread, local, precision}, and their weights. */
@@ -35,6 +37,10 @@ export class CellsSolved {
 
   /** The mixture of all cells and branches, and what tokens are told of it. */
   _guess(cells, count) {
+    if (cells[0].local instanceof Odds) {
+      const probabilities = cells.map(({local, mean, variance, logWeight}) => ({logWeight, logProbs: local.logProbs(mean, variance)}))
+      return classGuessOf(probabilities, this.solver.shown, count)
+    }
     return guessOf(cells.map(({local, mean, variance, logWeight}) => ({
       logWeight,
       logShare: local.logShare,

@@ -40,6 +40,20 @@ export class Local {
   logDensity(y, mean, variance) {
     return logTotals(this.logDensities(y, mean, variance))
   }
+
+  /** Log density of targets where slope . w is Normal, its derivative in the mean, and minus the second one, a curve. */
+  moments(y, [mean], [variance]) {
+    const found = this.logDensities(y, [mean], [variance])
+    return [Array.from(logTotals(found), (told, i) => {
+      const parts = found.map((values, b) => {
+        const total = variance[i] + this.variance[b][i]
+        return {share: Math.exp(values[i] - told), pull: (y[i] - this.mean[0][i] - mean[i]) / total, total}
+      })
+      const moved = parts.reduce((sum, {share, pull}) => sum + share * pull, 0)
+      const curved = parts.reduce((sum, {share, pull, total}) => sum + share * (1 / total - (pull - moved) ** 2), 0)
+      return {told, moved, curved}
+    })]
+  }
 }
 
 /** The law of each point in a cell with second-order terms; local is linear over the whole cell. */
@@ -56,7 +70,8 @@ export class Curved {
     const curves = this.bends.map((bends, c) => linearised(mean[c], slope[c], bends, near, spread.data))
     const curvatures = curves.map(({curvature}) => curvature)
     const variance = this.rest.map((values, b) => plus(values, ofBranch(curvatures, b)))
-    return new Local(curves.map((each) => each.mean), curves.map((each) => each.slope), variance, logShare)
+    const {constructor: Own} = this.local
+    return new Own(curves.map((each) => each.mean), curves.map((each) => each.slope), variance, logShare)
   }
 }
 
