@@ -5,9 +5,11 @@
 The prior is asked for draws alone, as a simulator of a user is, so that nothing is read off its code; its law is known
 here, and gives the truth. Changes: latents that are not named (else their posterior is an auxiliary target), sixteen
 learned rows that each context begins with, tokens that shrink by 0.95 before each layer, narrow and deep, wide and
-shallow, half and twice the learning rate, and a start from the weights of `generalist-1d`. Minutes are those of the
-processor, by one thread. The gap is that of `own_priors_gaps.py`, with whose truth it is measured. Rows are kept as
-they come; a run that was stopped goes on.
+shallow, half and twice the learning rate, a start from the weights of `generalist-1d`, latents that are shown in fewer
+micro-batches or weigh less in the loss, and targets in expectation (of the program itself, without a solver). Minutes
+are those of the processor, by one thread. The gap is that of `own_priors_gaps.py`, with whose truth it is measured;
+rows of latents have the mean log density of a latent under its margin too. Rows are kept as they come; a run that was
+stopped goes on.
 """
 
 import argparse
@@ -17,8 +19,9 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from unittest.mock import patch
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # the clone, so that `benchmarks` is found
@@ -35,10 +38,12 @@ from benchmarks.pilots.own_priors_gaps import SIZES, gaps, summarised, truth
 from benchmarks.pilots.own_priors_models import NUM_POINTS, SEED
 from benchmarks.pilots.race import drawn
 from priorfit.errors import UncertainTruthWarning
-from priorfit.network import NetworkSettings
+from priorfit.network import NetworkSettings, pfn
 from priorfit.network.attention.transformer import Block, Transformer
+from priorfit.network.pfn import LATENT_WEIGHT
 from priorfit.priors import ProgramPrior
-from priorfit.training import Recipe, train
+from priorfit.training import Recipe, batches, train
+from priorfit.training.batches import NONE_SHOWN
 from priorfit.training.defaults import default_data
 from priorfit.training.optimiser import OptimiserSettings
 from priorfit.training.recipe import Budget
@@ -48,8 +53,16 @@ JUDGED = ("waves", "growth", "change_point")
 GENERALIST = "runs/generalist-1d/model"
 """What `priorfit train recipes/generalist-1d.toml` leaves."""
 
+DATASETS_OF_LATENTS = 512
 THINKING, SHRINKAGE = 16, 0.95
 RATE = OptimiserSettings().learning_rate
+
+
+@contextmanager
+def latents(weight: float, none_shown: float) -> Iterator[None]:
+    """Another weight of the latents in the loss, and another share of micro-batches that show none of them."""
+    with patch.object(pfn, "LATENT_WEIGHT", weight), patch.object(batches, "NONE_SHOWN", none_shown):
+        yield
 
 
 @dataclass(frozen=True)
@@ -60,6 +73,7 @@ class Change:
     learning_rate: float = RATE
     names_latents: bool = True
     start: str | None = None
+    targets: Literal["sampled", "expected"] = "sampled"
     patched: Callable[[], AbstractContextManager[None]] = nullcontext
 
 
@@ -115,6 +129,10 @@ CHANGES = {
     "wide and shallow": Change(NetworkSettings(width=96, layers=3, feedforward=192)),
     "half the learning rate": Change(learning_rate=RATE / 2),
     "twice the learning rate": Change(learning_rate=2 * RATE),
+    "latents shown in an eighth": Change(patched=partial(latents, LATENT_WEIGHT, 7 / 8)),
+    "latents weigh a quarter": Change(patched=partial(latents, LATENT_WEIGHT / 4, NONE_SHOWN)),
+    "both of these": Change(patched=partial(latents, LATENT_WEIGHT / 4, 7 / 8)),
+    "expected targets": Change(targets="expected"),
 }
 
 
@@ -133,6 +151,8 @@ def measured(name: str, change: Change, minutes: float, datasets: int) -> dict[s
     program = ALL[name]
     assert isinstance(program, ProgramPrior)
     prior = drawn(program) if change.names_latents else without_names(program)
+    if change.targets == "expected":
+        prior = program
     recipe = Recipe(
         prior,
         NUM_POINTS,
@@ -140,7 +160,7 @@ def measured(name: str, change: Change, minutes: float, datasets: int) -> dict[s
         name,
         SEED,
         network=change.network,
-        data=default_data(change.network, "sampled"),
+        data=default_data(change.network, change.targets),
         optimiser=replace(OptimiserSettings(), learning_rate=change.learning_rate),
     )
     start = None if change.start is None else pf.load(change.start)
@@ -149,7 +169,21 @@ def measured(name: str, change: Change, minutes: float, datasets: int) -> dict[s
         model = train(recipe, start=start)
         assert isinstance(model, pf.PFN)
         found = {size: gaps(model, each) for size, each in truths.items()}
-    return {"steps": model.card.training["steps"]} | summarised(found)
+        told = latent_scores(model, program) if prior.latents else {}
+    return {"steps": model.card.training["steps"]} | summarised(found) | told
+
+
+@torch.no_grad()
+def latent_scores(model: pf.PFN, program: ProgramPrior) -> dict[str, float]:
+    """The mean log density of a latent under its margin, over new datasets of each size."""
+    found: dict[str, float] = {}
+    for size in SIZES:
+        with pf.seeded(SEED, 4_200_000, size):
+            datasets = program.sample(DATASETS_OF_LATENTS, size)
+        margins = model.condition(datasets.x, datasets.y).latents
+        each = [margins[name].log_prob(value.squeeze(-1)).mean() for name, value in datasets.latents.items()]
+        found[f"latents at {size}"] = float(torch.stack(each).mean())
+    return found
 
 
 def main() -> None:
@@ -186,10 +220,12 @@ def tell(kept: KeptRows) -> None:
 
 
 def words(row: dict[str, Any]) -> str:
-    """The gaps at all sizes, and their mean with its 95 % interval."""
+    """The gaps at all sizes, and their mean with its 95 % interval; and the mean log density of latents."""
     each = [row[f"gap at {size}"] for size in SIZES]
     half = sum(row[f"half-width at {size}"] ** 2 for size in SIZES) ** 0.5 / len(SIZES)
-    return f"{sum(each) / len(each):.3f} ± {half:.3f} ({', '.join(f'{gap:.3f}' for gap in each)})"
+    scores = [row[f"latents at {size}"] for size in SIZES if f"latents at {size}" in row]
+    told = f"; latents {sum(scores) / len(scores):.3f}" if scores else ""
+    return f"{sum(each) / len(each):.3f} ± {half:.3f} ({', '.join(f'{gap:.3f}' for gap in each)}){told}"
 
 
 if __name__ == "__main__":
