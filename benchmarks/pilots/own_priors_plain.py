@@ -8,8 +8,8 @@ learned rows that each context begins with, tokens that shrink by 0.95 before ea
 shallow, half and twice the learning rate, a start from the weights of `generalist-1d`, latents that are shown in fewer
 micro-batches or weigh less in the loss, and targets in expectation (of the program itself, without a solver). Minutes
 are those of the processor, by one thread. The gap is that of `own_priors_gaps.py`, with whose truth it is measured;
-rows of latents have the mean log density of a latent under its margin too. Rows are kept as they come; a run that was
-stopped goes on.
+rows have the mean log density of a latent under its margin too, and that of y where the first latent is known. Rows
+are kept as they come; a run that was stopped goes on.
 """
 
 import argparse
@@ -34,7 +34,7 @@ import priorfit as pf
 from benchmarks.common.kept_rows import KeptRows
 from benchmarks.common.report import RESULTS
 from benchmarks.pilots.own_priors import ALL
-from benchmarks.pilots.own_priors_gaps import SIZES, gaps, summarised, truth
+from benchmarks.pilots.own_priors_gaps import QUERIES, SIZES, gaps, summarised, truth
 from benchmarks.pilots.own_priors_models import NUM_POINTS, SEED
 from benchmarks.pilots.race import drawn
 from priorfit.errors import UncertainTruthWarning
@@ -175,14 +175,20 @@ def measured(name: str, change: Change, minutes: float, datasets: int) -> dict[s
 
 @torch.no_grad()
 def latent_scores(model: pf.PFN, program: ProgramPrior) -> dict[str, float]:
-    """The mean log density of a latent under its margin, over new datasets of each size."""
+    """The mean log density of a latent under its margin, and that of y where the first latent is known.
+
+    Over new datasets of each size.
+    """
     found: dict[str, float] = {}
     for size in SIZES:
         with pf.seeded(SEED, 4_200_000, size):
-            datasets = program.sample(DATASETS_OF_LATENTS, size)
-        margins = model.condition(datasets.x, datasets.y).latents
-        each = [margins[name].log_prob(value.squeeze(-1)).mean() for name, value in datasets.latents.items()]
+            tasks = program.sample(DATASETS_OF_LATENTS, size + QUERIES).split(size)
+        margins = model.condition(tasks.context_x, tasks.context_y).latents
+        each = [margins[name].log_prob(value.squeeze(-1)).mean() for name, value in tasks.latents.items()]
         found[f"latents at {size}"] = float(torch.stack(each).mean())
+        name, value = next(iter(tasks.latents.items()))
+        knowing = model.condition(tasks.context_x, tasks.context_y, **{name: value.squeeze(-1)})
+        found[f"known at {size}"] = float(knowing.predict(tasks.query_x).log_prob(tasks.query_y).mean())
     return found
 
 
@@ -220,11 +226,13 @@ def tell(kept: KeptRows) -> None:
 
 
 def words(row: dict[str, Any]) -> str:
-    """The gaps at all sizes, and their mean with its 95 % interval; and the mean log density of latents."""
+    """The gaps at all sizes, and their mean with its 95 % interval; then mean log densities, of latents and with one known."""
     each = [row[f"gap at {size}"] for size in SIZES]
     half = sum(row[f"half-width at {size}"] ** 2 for size in SIZES) ** 0.5 / len(SIZES)
-    scores = [row[f"latents at {size}"] for size in SIZES if f"latents at {size}" in row]
-    told = f"; latents {sum(scores) / len(scores):.3f}" if scores else ""
+    told = ""
+    for kind in ("latents", "known"):
+        scores = [row[f"{kind} at {size}"] for size in SIZES if f"{kind} at {size}" in row]
+        told += f"; {kind} {sum(scores) / len(scores):.3f}" if scores else ""
     return f"{sum(each) / len(each):.3f} ± {half:.3f} ({', '.join(f'{gap:.3f}' for gap in each)}){told}"
 
 
