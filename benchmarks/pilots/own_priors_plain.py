@@ -226,7 +226,7 @@ def tell(kept: KeptRows) -> None:
 
 
 def words(row: dict[str, Any]) -> str:
-    """The gaps at all sizes, and their mean with its 95 % interval; then mean log densities, of latents and with one known."""
+    """The gaps at all sizes, their mean with its 95 % interval, and mean log densities: of latents, with one known."""
     each = [row[f"gap at {size}"] for size in SIZES]
     half = sum(row[f"half-width at {size}"] ** 2 for size in SIZES) ** 0.5 / len(SIZES)
     told = ""
