@@ -19,7 +19,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 from unittest.mock import patch
@@ -58,6 +57,10 @@ THINKING, SHRINKAGE = 16, 0.95
 RATE = OptimiserSettings().learning_rate
 
 
+BEFORE = 0.5
+"""The share of micro-batches that showed no latents before these pilots."""
+
+
 @contextmanager
 def latents(weight: float, none_shown: float) -> Iterator[None]:
     """Another weight of the latents in the loss, and another share of micro-batches that show none of them."""
@@ -74,6 +77,8 @@ class Change:
     names_latents: bool = True
     start: str | None = None
     targets: Literal["sampled", "expected"] = "sampled"
+    latent_weight: float = LATENT_WEIGHT
+    none_shown: float = BEFORE
     patched: Callable[[], AbstractContextManager[None]] = nullcontext
 
 
@@ -129,10 +134,10 @@ CHANGES = {
     "wide and shallow": Change(NetworkSettings(width=96, layers=3, feedforward=192)),
     "half the learning rate": Change(learning_rate=RATE / 2),
     "twice the learning rate": Change(learning_rate=2 * RATE),
-    "latents shown in an eighth": Change(patched=partial(latents, LATENT_WEIGHT, 7 / 8)),
-    "latents weigh a quarter": Change(patched=partial(latents, LATENT_WEIGHT / 4, NONE_SHOWN)),
-    "both of these": Change(patched=partial(latents, LATENT_WEIGHT / 4, 7 / 8)),
-    "expected targets": Change(targets="expected"),
+    "latents shown in an eighth": Change(none_shown=NONE_SHOWN),
+    "latents weigh a quarter": Change(latent_weight=LATENT_WEIGHT / 4),
+    "both of these": Change(latent_weight=LATENT_WEIGHT / 4, none_shown=NONE_SHOWN),
+    "latents shown in an eighth, expected targets": Change(none_shown=NONE_SHOWN, targets="expected"),
 }
 
 
@@ -165,7 +170,7 @@ def measured(name: str, change: Change, minutes: float, datasets: int) -> dict[s
     )
     start = None if change.start is None else pf.load(change.start)
     assert start is None or isinstance(start, pf.PFN)
-    with change.patched():
+    with change.patched(), latents(change.latent_weight, change.none_shown):
         model = train(recipe, start=start)
         assert isinstance(model, pf.PFN)
         found = {size: gaps(model, each) for size, each in truths.items()}
@@ -218,7 +223,8 @@ def tell(kept: KeptRows) -> None:
     rows = [row["key"] | row["found"] for row in kept.found.values()]
     priors = list(dict.fromkeys(row["prior"] for row in rows))
     print(f"| change | minutes | {' | '.join(priors)} | steps |\n| --- | ---: |" + " ---: |" * (len(priors) + 1))
-    for change, minutes in dict.fromkeys((row["change"], row["minutes"]) for row in rows):
+    kinds = sorted({(row["minutes"], list(CHANGES).index(row["change"])) for row in rows})
+    for minutes, change in ((minutes, list(CHANGES)[place]) for minutes, place in kinds):
         found = {row["prior"]: row for row in rows if (row["change"], row["minutes"]) == (change, minutes)}
         cells = [words(found[name]) if name in found else "" for name in priors]
         steps = ", ".join(str(found[name]["steps"]) for name in priors if name in found)

@@ -19,8 +19,8 @@ def num_points(recipe: Recipe, step: int) -> int:
     return recipe.num_points if growth is None else growth.num_points(recipe.num_points, step)
 
 
-NONE_SHOWN = 0.5
-"""The share of micro-batches that show no latents."""
+NONE_SHOWN = 7 / 8
+"""The share of micro-batches that show no latents: one that shows some teaches nothing of y without them."""
 
 
 def context_size(recipe: Recipe, step: int, micro_batch: int) -> int:
@@ -62,7 +62,7 @@ def count_of(batch: Batch) -> int:
 def asked_numbers(count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The numbers of the latents that a micro-batch shows, and the order in which it asks about the others.
 
-    Half of the micro-batches show none, and ask for all in the order in which they are named, as joint draws do. The
+    Most micro-batches show none, and ask for all in the order in which they are named, as joint draws do. The
     others show a random set, and ask for the rest in a random order.
     """
     order = torch.randperm(count).tolist()

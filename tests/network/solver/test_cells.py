@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 import torch
+from network.solver.programs import untrained
 from torch.distributions import (
-    Bernoulli,
     Categorical,
     LogNormal,
     MixtureSameFamily,
@@ -16,11 +16,10 @@ from torch.distributions import (
 )
 
 import priorfit as pf
-from priorfit.data import Classes, Real
+from priorfit.data import Real
 from priorfit.distributions import NormalMixture
 from priorfit.errors import InputError
 from priorfit.network import CellSolver, NetworkSettings, NormalHead, Problem
-from priorfit.network.heads.guess import AdjustedGuess
 from priorfit.network.solver.cells import CellRegression, cells_for
 from priorfit.network.solver.regressions import solved, without_each
 from priorfit.seeding import seeded
@@ -46,36 +45,6 @@ def branches(x, level):
 @pf.prior(num_features=1, level=Normal(0.0, 1.0))
 def outliers(x, level):
     return StudentT(3.0, level + 0 * x[..., 0], 0.1)
-
-
-@pf.prior(num_features=1, place=Uniform(0.0, 1.0))
-def thresholds(x, place):
-    return Bernoulli(logits=12 * (x[..., 0] - place))
-
-
-@pf.prior(num_features=1, place=Uniform(0.2, 0.8))
-def grades(x, place):
-    own = 10 * (x[..., 0] - place)
-    return Categorical(logits=torch.stack([-own, 0 * own, own - 1], dim=-1))
-
-
-@pf.prior(num_features=1, place=Uniform(0.0, 1.0))
-def switches(x, place):
-    return Bernoulli(probs=torch.where(x[..., 0] < place[..., :1], 0.1, 0.9))
-
-
-def untrained(prior, settings: CellSolver) -> pf.PFN:
-    """A network that says what its solver guesses, but for a share of e^-12."""
-    network = NetworkSettings(width=8, layers=1, attention_heads=1, feedforward=8, solver=settings)
-    model = pf.fit(prior, num_points=12, steps=1, network=network, progress=False)
-    parts = [(model.decoder, model.head)]
-    parts += [] if model.latent_parts is None else [(model.latent_parts.density, model.latent_parts.head)]
-    for linear, head in parts:
-        linear.weight.data.zero_()
-        linear.bias.data.copy_(head.initial_bias())
-        if isinstance(head, AdjustedGuess):
-            linear.bias.data[0] = -12.0
-    return model.frozen()
 
 
 @pytest.fixture(scope="module")
@@ -188,29 +157,6 @@ def test_predictives_are_those_of_numerical_integration(prior, settings: CellSol
     assert float(torch.stack(ratios).mean()) < 0.01
 
 
-@pytest.mark.parametrize(("prior", "low", "high"), [(thresholds, 0.0, 1.0), (grades, 0.2, 0.8)], ids=["two", "three"])
-@pytest.mark.parametrize("size", [0, 1, 4, 11])
-def test_class_probabilities_and_latents_are_those_of_numerical_integration(prior, low: float, high: float, size: int):
-    found = suggested_network(prior)
-    assert found is not None and isinstance(found.solver, CellSolver)
-    posterior_of, values = untrained(prior, found.solver), torch.linspace(low, high, 2_000)[:, None]
-    with seeded(size):
-        tasks = prior.sample(100, size + 6).split(size)
-    posterior = posterior_of.condition(tasks.context_x, tasks.context_y)
-    probs, means = posterior.predict(tasks.query_x).probs.double(), posterior.latents["place"].mean
-    for row in range(100):
-        x, y, query = tasks.context_x[row], tasks.context_y[row], tasks.query_x[row]
-        weights = torch.full((2_000,), 1 / 2_000).double()
-        if size:
-            told = prior.log_likelihood(x.expand(2_000, -1, -1), y.expand(2_000, -1), {"place": values})
-            weights = told.double().softmax(0)
-        law = prior.law(query.expand(2_000, -1, -1), {"place": values})
-        each = law.probs if isinstance(law, Categorical) else torch.stack([1 - law.probs, law.probs], dim=-1)
-        exact = (weights[:, None, None] * each.double()).sum(0)
-        assert float((exact * (exact.log() - probs[row].log())).sum(-1).mean()) < 2e-3
-        torch.testing.assert_close(means[row].double(), (weights * values[:, 0]).sum(), atol=0.02, rtol=0)
-
-
 @pytest.mark.parametrize(
     ("prior", "settings"), [(outliers, CellSolver(8, 1, 1, 6)), (branches, CellSolver(64, 1, 2, 2))]
 )
@@ -266,18 +212,9 @@ def test_a_program_that_is_a_line_in_no_cell_gets_no_cells():
     assert suggested_network(explosions) is None
 
 
-def test_a_law_of_classes_that_jumps_gets_no_cells():
-    assert suggested_network(switches) is None and suggested_network(thresholds) is not None
-
-
 def test_a_linear_program_gets_one_cell():
     found = suggested_network(lines)
     assert found is not None and isinstance(found.solver, CellSolver) and found.solver.cells == 1
-
-
-def test_a_law_of_other_classes_than_the_settings_say_is_refused():
-    with pytest.raises(InputError, match="the law of grades has 2 log odds of classes; got branches = 1"):
-        untrained(grades, CellSolver(8, 1))
 
 
 def test_a_law_of_other_normals_than_the_settings_say_is_refused():
@@ -306,15 +243,6 @@ def test_wrong_settings_are_refused(settings: dict, words: str):
 
 
 def test_problems_that_cells_do_not_serve_are_refused():
-    with pytest.raises(InputError, match="NormalHead"):
-        Problem(1, Classes(2), (0.0, 1.0))
-        pf.fit(
-            thresholds,
-            num_points=5,
-            steps=1,
-            progress=False,
-            network=NetworkSettings(solver=CellSolver(4, 1), output=NormalHead()),
-        )
     with pytest.raises(InputError, match="is corrected by AdjustedGuessHead"):
         NetworkSettings(solver=CellSolver(), output=NormalHead()).output_for(Problem(1, Real(), (0.0, 1.0)))
     for prior, words in ((pf.GaussianProcess(), "needs a prior with real latents"), (lines, "2 numbers as latents")):
