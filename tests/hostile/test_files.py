@@ -150,11 +150,16 @@ def saved_at_once() -> object:
     return answer(pf.load(place))
 
 
+def save_often(place: Path) -> None:
+    for _ in range(6):
+        waves().save(place)
+
+
 def saved_by_processes() -> object:
-    """Two processes save to one folder, again and again."""
+    """Two processes save to one folder, again and again; new ones, since a fork of one with threads may hang."""
     place = scratch() / "by-processes"
-    together = multiprocessing.get_context("fork")
-    writers = [together.Process(target=lambda: [waves().save(place) for _ in range(6)]) for _ in range(2)]
+    together = multiprocessing.get_context("spawn")
+    writers = [together.Process(target=save_often, args=(place,)) for _ in range(2)]
     for writer in writers:
         writer.start()
     for writer in writers:
