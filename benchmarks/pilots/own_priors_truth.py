@@ -31,7 +31,7 @@ from priorfit.errors import UncertainTruthWarning
 
 ROWS = RESULTS / "own_priors_truth.jsonl"
 SIZES = (3, 10, 30)
-BY_QUADRATURE = ("waves", "growth", "change_point", "two_branches")
+BY_QUADRATURE = ("waves", "growth", "change_point", "two_branches", "psychometric")
 JUDGED, QUERIES = 4, 4
 
 
