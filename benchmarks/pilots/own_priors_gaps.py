@@ -2,9 +2,10 @@
 
     python benchmarks/pilots/own_priors_gaps.py --minutes 3 --threads 1 [--priors waves growth] [--way fit] [--tell]
 
-Each prior is fitted by `fit` with its defaults (``--way fit``), by a network that is named (see `WAYS`), or by the
-published package pfns (``--way pfns``, after `python benchmarks/speed/pfns_peer.py`; real targets alone). With ``--way
-gap=0.01`` minutes are the most that `fit` may take until it says that the gap is below 0.01 nats. The gap is
+Each prior is fitted by `fit` with its defaults (``--way fit``), by `fit` as a function that only draws, as a simulator
+does (``--way draws``), by a network that is named (see `WAYS`), or by the published package pfns (``--way pfns``, after
+`python benchmarks/speed/pfns_peer.py`; real targets alone). With ``--way gap=0.01`` minutes are the most that `fit` may
+take until it says that the gap is below 0.01 nats. The gap is
 KL(truth || network) of the predictive at 8 queries, the expectation over y taken over draws of the truth, which is
 importance sampling by `ProgramOracle` on ``--datasets`` datasets of each n (seed 0, the same for all; kept in
 ``build/own_priors``, outside of git). Half-widths are 95 % intervals over datasets; datasets whose truth is uncertain
@@ -33,6 +34,7 @@ from benchmarks.common.report import RESULTS
 from benchmarks.pilots.own_priors import ALL
 from benchmarks.pilots.own_priors_models import MODELS, NUM_POINTS, SEED, about, model_of, own_prior, spent_file
 from benchmarks.pilots.own_priors_pfns import predictives
+from benchmarks.pilots.race import drawn
 from priorfit.baselines import ProgramOracle
 from priorfit.errors import UncertainTruthWarning
 from priorfit.metrics import Estimate
@@ -43,7 +45,7 @@ SIZES, QUERIES, NODES = (3, 10, 30), 8, 64
 AT_ONCE = 32
 """Datasets that are drawn, and whose truth is computed, together."""
 
-FIT, PFNS, UNTIL = "fit", "pfns", "gap=0.01"
+FIT, DRAWS, PFNS, UNTIL = "fit", "draws", "pfns", "gap=0.01"
 WAYS = {"plain transformer": NetworkSettings()}
 
 
@@ -104,7 +106,8 @@ def measured(name: str, way: str, minutes: float, datasets: int) -> dict[str, An
         model = model_of(name, minutes)
         seconds = float(spent_file(name, minutes).read_text())
     else:
-        told, start = {"gap": 0.01} if way == UNTIL else {"network": WAYS[way]}, time.perf_counter()
+        told, start = {"gap": 0.01} if way == UNTIL else {"network": WAYS.get(way, "auto")}, time.perf_counter()
+        prior = drawn(prior) if way == DRAWS else prior
         model = pf.fit(prior, num_points=NUM_POINTS, minutes=minutes, seed=SEED, progress=False, **told)
         seconds = round(time.perf_counter() - start, 1)
     found = {size: gaps(model, each) for size, each in truths.items()}
@@ -127,7 +130,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--datasets", type=int, default=128)
     parser.add_argument("--priors", nargs="*", default=list(ALL))
-    parser.add_argument("--way", choices=[FIT, *WAYS, PFNS, UNTIL], default=FIT)
+    parser.add_argument("--way", choices=[FIT, DRAWS, *WAYS, PFNS, UNTIL], default=FIT)
     parser.add_argument("--tell", action="store_true", help="print what is kept")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
@@ -148,15 +151,18 @@ def tell(kept: KeptRows, minutes: float) -> None:
     print("| prior | way | minutes | threads | solver | steps |" + "".join(f" gap at n = {size} |" for size in SIZES))
     print("| --- | --- | ---: | ---: | --- | ---: |" + " ---: |" * len(SIZES))
     rows = [row["key"] | row["found"] for row in kept.found.values() if row["key"]["minutes"] == minutes]
-    for row in sorted(rows, key=lambda row: (row["way"] == PFNS, list(ALL).index(row["prior"]))):
+    for row in sorted(
+        rows, key=lambda row: ((row["way"] == DRAWS) + 2 * (row["way"] == PFNS), list(ALL).index(row["prior"]))
+    ):
         cells = [f"{row[f'gap at {size}']:.4f} ± {row[f'half-width at {size}']:.4f}" for size in SIZES]
         keys = [row["prior"], row["way"], f"{row['minutes']:g}", str(row["threads"]), row["solver"], str(row["steps"])]
         print(f"| {' | '.join(keys + cells)} |")
     means = {(row["prior"], row["way"]): sum(row[f"gap at {size}"] for size in SIZES) / len(SIZES) for row in rows}
-    both = [name for name in ALL if {(name, FIT), (name, PFNS)} <= means.keys()]
-    if both:
-        ours, theirs = (sum(means[name, way] for name in both) / len(both) for way in (FIT, PFNS))
-        print(f"\nMean over {len(both)} priors: {FIT} {ours:.4f}, {PFNS} {theirs:.4f}, {theirs / ours:.0f} times.")
+    for way in (FIT, DRAWS):
+        both = [name for name in ALL if {(name, way), (name, PFNS)} <= means.keys()]
+        if both:
+            ours, theirs = (sum(means[name, each] for name in both) / len(both) for each in (way, PFNS))
+            print(f"\nMean over {len(both)} priors: {way} {ours:.4f}, {PFNS} {theirs:.4f}, {theirs / ours:.0f} times.")
 
 
 if __name__ == "__main__":

@@ -136,4 +136,5 @@ def _mixture(law: MixtureSameFamily) -> Branches | None:
         return branches_of.dispatch(Distribution)(law)
     shape = parts.loc.shape
     log_share = law.mixture_distribution.logits.expand(shape)
-    return Branches(parts.loc, parts.scale.expand(shape), log_share)
+    has_one_mean = shape[-1] > 1 and parts.loc.stride(-1) == 0  # one number that was spread over all Normals
+    return Branches(parts.loc[..., :1] if has_one_mean else parts.loc, parts.scale.expand(shape), log_share)

@@ -61,17 +61,22 @@ class Program:
 
 def has_cells(prior: object) -> bool:
     """Whether a prior is a program whose latents and law can be split into cells: real ones, all of them."""
-    if not isinstance(prior, ProgramPrior) or not prior.has_law or not prior.latents:
+    if not isinstance(prior, ProgramPrior) or not prior.has_law or not real_latents(prior):
         return False
     with seeded(0):
-        drawn = prior.sample_latents(4)
-        for latent in prior.latents:
-            law = latent.law(drawn, 4)
-            is_known = knows_quantiles(law) or not latent.parents
-            if isinstance(law, Categorical | Bernoulli) or not is_known:
-                return False
-        law = prior.law(prior.inputs.sample(4, 3, prior.num_features), drawn)
+        law = prior.law(prior.inputs.sample(4, 3, prior.num_features), prior.sample_latents(4))
     return branches_of(law) is not None
+
+
+def real_latents(prior: ProgramPrior) -> bool:
+    """Whether a program has latents, all of them real ones that coordinates can be mapped onto."""
+    with seeded(0):
+        drawn = prior.sample_latents(4)
+    laws = [(latent, latent.law(drawn, 4)) for latent in prior.latents]
+    return bool(laws) and not any(
+        isinstance(law, Categorical | Bernoulli) or not (knows_quantiles(law) or not latent.parents)
+        for latent, law in laws
+    )
 
 
 def knows_quantiles(law: Distribution) -> bool:

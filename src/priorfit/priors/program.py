@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float, Num
@@ -49,6 +49,9 @@ class ProgramPrior(Prior):
     inputs: Inputs = UniformInputs()
     name: str = "prior"
     doc: str = ""
+
+    is_smooth: ClassVar[bool] = False
+    """Whether the law is known to be smooth in x, so that few inputs tell of it."""
 
     def __post_init__(self) -> None:
         """Take over the name and docstring of the function."""

@@ -10,6 +10,7 @@ from priorfit.paths import usable_path
 from priorfit.priors import Prior
 from priorfit.training.defaults import candidates, default_data, default_optimiser, suggested_network
 from priorfit.training.judge import kept_best
+from priorfit.training.laws.reading import by_learned_law
 from priorfit.training.loop import RunOptions
 from priorfit.training.progress import Display, Silent
 from priorfit.training.quality import FIRST_MINUTES, Aim, trained_until
@@ -133,7 +134,7 @@ def check_network(network: object) -> None:
 def prepared(
     recipe: Recipe, network: NetworkSettings | Literal["auto"], display: Display
 ) -> tuple[Recipe, Model | None]:
-    """The recipe with its network chosen, and the network to go on from where a race chose it."""
+    """The recipe with its network chosen, and the network to go on from where draws or a race chose it."""
     prior, targets = recipe.prior, recipe.data.targets
     settings = suggested_network(prior) if network == "auto" else network
     if settings is None and recipe.budget.minutes is None:
@@ -141,12 +142,18 @@ def prepared(
     if settings is not None:
         data, optimiser = default_data(settings, targets), default_optimiser(settings, recipe.optimiser)
         return replace(recipe, network=settings, data=data, optimiser=optimiser), None
+    recipe, start = by_learned_law(recipe, display)
+    return (recipe, start) if start is not None else raced(recipe, display)
+
+
+def raced(recipe: Recipe, display: Display) -> tuple[Recipe, Model]:
+    """The recipe of the network that won a race, and that network, with what is left of the clock."""
     assert recipe.budget.minutes is not None
-    found = race(recipe, candidates(prior), 60 * recipe.budget.minutes)
+    seconds = 60 * recipe.budget.minutes
+    found = race(recipe, candidates(recipe.prior), seconds)
     display.announce(f"{recipe.name}: {found}")
-    left = max(0.1, 1 - found.seconds / (60 * recipe.budget.minutes))
-    minutes = left * recipe.budget.minutes
-    return replace(found.winner.recipe, budget=Budget(minutes=minutes)), found.winner.network
+    left = max(0.1, 1 - found.seconds / seconds)
+    return replace(found.winner.recipe, budget=Budget(minutes=left * recipe.budget.minutes)), found.winner.network
 
 
 def as_begun(recipe: Recipe, folder: RunFolder) -> tuple[Recipe, None]:

@@ -81,7 +81,7 @@ class Run:
         self.recipe, self.options, self.group = recipe, options, group
         self.folder = RunFolder(options.folder) if options.folder is not None else None
         saved = self._saved()
-        network = start_network(recipe, start).to(device)
+        network = start_network(recipe, start, is_resumed=saved is not None).to(device)
         steps = planned_steps(recipe, network, group) if saved is None else saved.steps
         self.trainer = Trainer(network, recipe, steps, group)
         self.seconds = 0.0

@@ -32,8 +32,11 @@ def load_network(recipe: Recipe, path: Path) -> Model:
     return load_model(path, [type(recipe.network)])
 
 
-def start_network(recipe: Recipe, start: Model | None) -> Model:
-    """A new network for a recipe, or a copy of one that was trained before."""
+def start_network(recipe: Recipe, start: Model | None, is_resumed: bool = False) -> Model:
+    """A new network for a recipe, or a copy of one that was trained before.
+
+    Where a run is resumed nothing is read off the prior: the weights come from its folder.
+    """
     if start is not None and recipe.prior.shows_as_read:  # fine-tuning changes weights alone
         network = built_within_memory(lambda: recipe.network.build(start.problem))
         copy_weights(start, network)
@@ -44,7 +47,7 @@ def start_network(recipe: Recipe, start: Model | None) -> Model:
     problem = replace(problem_of(recipe, sample), latents=latents)
     with seeded(recipe.seed, WEIGHT_STREAM):
         network = built_within_memory(lambda: recipe.network.build(problem, target_sample=sample))
-        if start is None:
+        if start is None and not is_resumed:
             network.calibrate(recipe.prior)
     if start is not None:
         copy_weights(start, network)

@@ -72,8 +72,8 @@ class CellLaws(nn.Module):
         """The precision in which it is kept."""
         return self.curves.dtype
 
-    def adopt(self, laws: LocalLaws, shift: float, scale: float) -> None:
-        """Take over a program's cells; the network's y is (y - shift) / scale."""
+    def adopt(self, laws: LocalLaws, grid: Grid, shift: float, scale: float) -> None:
+        """Take over the laws of cells at the nodes of a grid; the network's y is (y - shift) / scale."""
         curves = laws.curves.clone()
         curves[:, :, 0] -= shift
         coefficients, basis = compressed(curves / scale, self.rank)
@@ -81,6 +81,8 @@ class CellLaws(nn.Module):
         spreads = torch.stack([laws.log_variance - units, laws.log_rest - units, laws.log_share], dim=1)
         spread_coefficients, spread_basis = compressed(spreads, SPREAD_RANK)
         self.log_weights.copy_(laws.log_weights)
+        if grid.axis != self.grid.axis:
+            basis, spread_basis = (grid.interpolated(each, self.grid.nodes()) for each in (basis, spread_basis))
         found = (coefficients, basis, spread_coefficients, spread_basis, laws.numbers, laws.number_variance)
         own = (self.curves, self.basis, self.spreads, self.spread_basis, self.numbers, self.number_variance)
         for mine, theirs in zip(own, found, strict=True):

@@ -138,8 +138,11 @@ class CellRegression(Solver):
                 f"{self.settings.curves}. Leave the network out: fit counts them."
             )
         spaces = {space.name: space for space in problem.latents}
-        laws = linearised(program, cells_for(self.settings, prior), self.laws.grid.nodes(), partial(encoded, spaces))
-        self.laws.adopt(laws, *((float(units.shift), float(units.scale)) if isinstance(units, Units) else (0.0, 1.0)))
+        grid = self.laws.grid.with_few() if prior.is_smooth else self.laws.grid
+        laws = linearised(program, cells_for(self.settings, prior), grid.nodes(), partial(encoded, spaces))
+        self.laws.adopt(
+            laws, grid, *((float(units.shift), float(units.scale)) if isinstance(units, Units) else (0.0, 1.0))
+        )
 
     def matrices(self) -> Iterable[nn.Parameter]:
         """See `Solver.matrices`: nothing is learned."""

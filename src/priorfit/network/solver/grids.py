@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from priorfit.errors import InputError
 
-NODES = {1: 1024, 2: 48}
-"""Nodes along each axis, by the number of inputs."""
+NODES, FEW_NODES = {1: 1024, 2: 48}, {1: 256, 2: 24}
+"""Nodes along each axis, by the number of inputs; few of them tell of a function that is smooth."""
 
 
 class Grid(nn.Module):
@@ -19,11 +19,11 @@ class Grid(nn.Module):
     low: Tensor
     high: Tensor
 
-    def __init__(self, num_features: int) -> None:
+    def __init__(self, num_features: int, has_few: bool = False) -> None:
         super().__init__()
         if num_features not in NODES:
             raise InputError(f"a grid is laid over 1 or 2 inputs; this problem has {num_features}.")
-        self.axis = NODES[num_features]
+        self.axis = (FEW_NODES if has_few else NODES)[num_features]
         self.num_nodes = self.axis**num_features
         self.register_buffer("low", torch.zeros(num_features))
         self.register_buffer("high", torch.ones(num_features))
@@ -38,6 +38,12 @@ class Grid(nn.Module):
         steps = torch.linspace(0, 1, self.axis, dtype=self.low.dtype, device=self.low.device)
         places = torch.cartesian_prod(*[steps] * len(self.low)).reshape(self.num_nodes, -1)
         return self.low + places * (self.high - self.low)
+
+    def with_few(self) -> "Grid":
+        """Few nodes over the same box."""
+        few = Grid(len(self.low), has_few=True).to(self.low)
+        few.lay(self.low, self.high)
+        return few
 
     def interpolated(
         self, table: Float[Tensor, "nodes functions"], x: Float[Tensor, "*batch features"]

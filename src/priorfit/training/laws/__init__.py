@@ -1,0 +1,1 @@
+"""The law of a simulator's targets given its latents, learned from draws."""
