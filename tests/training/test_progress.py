@@ -41,7 +41,7 @@ def test_the_first_line_comes_before_the_first_step(is_terminal, monkeypatch):
     stream = io.StringIO()
     display = display_for(Console(file=stream, width=200, force_terminal=is_terminal))
 
-    def build(*_):
+    def build(*_, **__):
         first, rest = stream.getvalue().split("\n", maxsplit=1)
         assert first == "coins: building the network and timing some steps to plan 3 minutes ..."
         assert rest == ("\x1b[?25l" if is_terminal else "")  # the bar is open, and hides the cursor
