@@ -42,6 +42,7 @@ def train(  # noqa: PLR0913  one argument an option
 
     with loading():
         from priorfit import training
+        from priorfit.training.closing import closing_words
         from priorfit.training.displays import display_for
         from priorfit.training.recipe import file_name
         from priorfit.zoo import load
@@ -66,7 +67,10 @@ def train(  # noqa: PLR0913  one argument an option
         place = folder or Path("runs") / settings.name
         options = training.RunOptions(place, resume, device, checkpoint_seconds, workers, resume_by="--resume")
         with readable_interruption():
-            training.train(settings, options, display_for(errors), None if start is None else load(start))
+            display = display_for(errors)
+            model = training.train(settings, options, display, None if start is None else load(start))
+        if closing := closing_words(model.card):
+            display.announce(closing)
     answers.print(f"{place / 'model'}", highlight=False, soft_wrap=True)
 
 

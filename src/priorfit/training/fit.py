@@ -8,6 +8,7 @@ from priorfit.errors import InputError
 from priorfit.network import PFN, Model, NetworkSettings
 from priorfit.paths import usable_path
 from priorfit.priors import Prior
+from priorfit.training.closing import closing_words
 from priorfit.training.defaults import candidates, default_data, default_optimiser, suggested_network
 from priorfit.training.judge import kept_best
 from priorfit.training.laws.reading import by_learned_law
@@ -85,6 +86,8 @@ def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to
     model = train(*told, kept_best(recipe)) if aim is None else trained_until(*told, aim)
     assert isinstance(model, PFN)
     model.prior, model.more = prior, fit_more
+    if aim is None and (closing := closing_words(model.card)):
+        display.announce(closing)
     return model
 
 

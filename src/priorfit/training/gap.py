@@ -30,6 +30,11 @@ FEWEST_STEPS = 100
 """Shorter runs are not compared with importance sampling, which would take longer than they do."""
 
 
+def summary(found: Estimate) -> dict[str, float | int]:
+    """A gap as the card of a model has it."""
+    return {"mean": found.mean, "half_width": found.half_width, "datasets": found.count}
+
+
 class GapMeter:
     """Measures the mean gap over some context sizes; gives None for a prior without an exact answer.
 

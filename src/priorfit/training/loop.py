@@ -16,7 +16,7 @@ from priorfit.network import Model, ModelCard
 from priorfit.network.binding import fingerprint
 from priorfit.paths import usable_path
 from priorfit.training.devices import Processes, training_device
-from priorfit.training.gap import GapMeter
+from priorfit.training.gap import GapMeter, summary
 from priorfit.training.interrupts import StopRequest
 from priorfit.training.judge import EarlyStop, Judge
 from priorfit.training.networks import start_network
@@ -236,6 +236,8 @@ class Run:
             network.card = network.card.with_contexts(*self.known)
         if self.judge is not None:
             network.card.training["left_out"] = self.judge.summary()
+        if self.gap_meter is not None and self.gap_meter.has_truth:
+            network.card.training["gap"] = summary(self.gap_meter.estimate(network))
         if self.folder is not None and self.group.is_first:
             network.save(self.folder.model)
         return network.frozen()

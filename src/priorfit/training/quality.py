@@ -7,7 +7,7 @@ from time import perf_counter
 from priorfit.errors import GapWarning, InputError
 from priorfit.metrics import Estimate
 from priorfit.network import Model
-from priorfit.training.gap import GapMeter
+from priorfit.training.gap import GapMeter, summary
 from priorfit.training.judge import kept_best
 from priorfit.training.loop import RunOptions
 from priorfit.training.progress import Display
@@ -78,7 +78,7 @@ def trained_until(recipe: Recipe, options: RunOptions, display: Display, start: 
         if aim.is_met(readings[-1]) or is_over or hardly_helped(readings):
             break
         length = min(spent, left)
-    model.card.training["gap"] = summary(readings[-1], aim, spent)
+    model.card.training["gap"] = summary(readings[-1]) | {"asked": aim.gap, "minutes": round(spent, 2)}
     if place is not None:
         model.save(place.model)
     if not aim.is_met(readings[-1]):
@@ -109,9 +109,3 @@ def failure(readings: list[Estimate], aim: Aim, minutes: float) -> str:
         f"the gap is {readings[-1]} nats after {minutes:.1f} minutes, not surely below the {aim.gap:g} asked for: "
         f"{why}, or go on with model.fit_more(minutes=...)."
     )
-
-
-def summary(found: Estimate, aim: Aim, minutes: float) -> dict[str, float | int]:
-    """For the card."""
-    told = {"asked": aim.gap, "mean": found.mean, "half_width": found.half_width, "datasets": found.count}
-    return told | {"minutes": round(minutes, 2)}
