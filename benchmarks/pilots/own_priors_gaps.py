@@ -143,26 +143,47 @@ def main() -> None:
         for name in options.priors:
             case = (name, options.way, options.minutes, options.datasets)
             kept.get({"prior": name, **shared}, lambda case=case: measured(*case))
-    tell(kept, options.minutes)
+    tell(kept)
 
 
-def tell(kept: KeptRows, minutes: float) -> None:
-    """A table of the rows that are kept, of one budget."""
-    print("| prior | way | minutes | threads | solver | steps |" + "".join(f" gap at n = {size} |" for size in SIZES))
-    print("| --- | --- | ---: | ---: | --- | ---: |" + " ---: |" * len(SIZES))
-    rows = [row["key"] | row["found"] for row in kept.found.values() if row["key"]["minutes"] == minutes]
-    for row in sorted(
-        rows, key=lambda row: ((row["way"] == DRAWS) + 2 * (row["way"] == PFNS), list(ALL).index(row["prior"]))
-    ):
+def told_rows(kept: KeptRows) -> list[dict[str, Any]]:
+    """The kept rows, of those that differ in the number of datasets the one with most, by way, prior and minutes."""
+    rows: dict[tuple[str, str, float], dict[str, Any]] = {}
+    for row in (row["key"] | row["found"] for row in kept.found.values()):
+        key = (row["prior"], row["way"], row["minutes"])
+        if key not in rows or row["datasets"] >= rows[key]["datasets"]:
+            rows[key] = row
+    places = {name: place for place, name in enumerate(ALL)}
+    return sorted(rows.values(), key=lambda row: (*place_of(row["way"]), places[row["prior"]], row["minutes"]))
+
+
+def place_of(way: str) -> tuple[bool, bool]:
+    """What `fit` makes of programs comes first, then what it makes of functions that only draw, then the package."""
+    return way == PFNS, way == DRAWS
+
+
+def mean_gap(row: dict[str, Any]) -> float:
+    """The mean gap over context sizes."""
+    return sum(row[f"gap at {size}"] for size in SIZES) / len(SIZES)
+
+
+def tell(kept: KeptRows) -> None:
+    """A table of the rows that are kept, and how many times the mean gap of `fit` that of the package is."""
+    print("| prior | way | minutes | solver | steps | datasets |" + "".join(f" gap at n = {size} |" for size in SIZES))
+    print("| --- | --- | ---: | --- | ---: | ---: |" + " ---: |" * len(SIZES))
+    rows = told_rows(kept)
+    for row in rows:
         cells = [f"{row[f'gap at {size}']:.4f} ± {row[f'half-width at {size}']:.4f}" for size in SIZES]
-        keys = [row["prior"], row["way"], f"{row['minutes']:g}", str(row["threads"]), row["solver"], str(row["steps"])]
+        keys = [row["prior"], row["way"], f"{row['minutes']:g}", row["solver"], str(row["steps"]), str(row["datasets"])]
         print(f"| {' | '.join(keys + cells)} |")
-    means = {(row["prior"], row["way"]): sum(row[f"gap at {size}"] for size in SIZES) / len(SIZES) for row in rows}
+    means = {(row["prior"], row["way"], row["minutes"]): mean_gap(row) for row in rows}
     for way in (FIT, DRAWS):
-        both = [name for name in ALL if {(name, way), (name, PFNS)} <= means.keys()]
-        if both:
-            ours, theirs = (sum(means[name, each] for name in both) / len(both) for each in (way, PFNS))
-            print(f"\nMean over {len(both)} priors: {way} {ours:.4f}, {PFNS} {theirs:.4f}, {theirs / ours:.0f} times.")
+        theirs = {name: mean for (name, each, _), mean in means.items() if each == PFNS}
+        ours = {name: means[name, way, 3.0] for name in theirs if (name, way, 3.0) in means}
+        if ours:
+            own, other = (sum(each[name] for name in ours) / len(ours) for each in (ours, theirs))
+            ratio = f"{way} {own:.4f}, {PFNS} {other:.4f}, {other / own:.0f} times"
+            print(f"\nMean over {len(ours)} priors, 3 minutes: {ratio}.")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ MINUTES = 3.0
 """The budget of the networks that the page shows."""
 
 TABLES: dict[str, Callable[[], None]] = {
-    "gaps": lambda: gaps.tell(KeptRows(gaps.ROWS, gaps.SEED), MINUTES),
+    "gaps": lambda: gaps.tell(KeptRows(gaps.ROWS, gaps.SEED)),
     "latents": lambda: own_priors_tables.tell(KeptRows(latents.ROWS, latents.SEED), MINUTES),
     "truth": lambda: own_priors_truth.tell(KeptRows(own_priors_truth.ROWS, 0)),
     "race": lambda: race.tell(KeptRows(race.ROWS, race.SEED), MINUTES),
