@@ -3,9 +3,10 @@
 import time
 from dataclasses import replace
 
-from priorfit.network import Model, NetworkSettings
+from priorfit.network import PFN, Model, NetworkSettings
 from priorfit.network.solver.grids import NODES
 from priorfit.training.defaults import LAYERS_BEHIND_CELLS, cell_solver, default_data, default_optimiser
+from priorfit.training.laws.contradiction import CONTRADICTED, contradiction
 from priorfit.training.laws.learned import LearnedLaw, is_learnable, learned_law
 from priorfit.training.networks import start_network
 from priorfit.training.progress import Display
@@ -37,6 +38,14 @@ def by_learned_law(recipe: Recipe, display: Display) -> tuple[Recipe, Model | No
     data, optimiser = default_data(network, recipe.data.targets), default_optimiser(network, recipe.optimiser)
     told = replace(recipe, network=network, data=data, optimiser=optimiser)
     model = start_network(replace(told, prior=law), None)
+    assert isinstance(model, PFN)
+    worst = contradiction(model, prior, recipe.num_points, recipe.seed)
+    if worst > CONTRADICTED:
+        display.announce(
+            f"{recipe.name}: cells on a law that was learned from draws are contradicted by new draws, one of which is "
+            f"e^{worst:.0f} times less likely than before its data, so candidates race."
+        )
+        return left_of(recipe, time.perf_counter() - started), None
     model.card = replace(model.card, name=recipe.name, training={"law": law.record})
     display.announce(
         f"{recipe.name}: learned the law of its targets given latents from draws, and laid {solver.cells} cells."
