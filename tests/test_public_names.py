@@ -82,6 +82,7 @@ PUBLIC = {
     "SigmoidHead",
     "SoftmaxHead",
     "SolverSettings",
+    "StepSolver",
     "Stage",
     "Standardized",
     "Strokes",

@@ -41,6 +41,7 @@ from priorfit.network import RiemannHead as RiemannHead
 from priorfit.network import SigmoidHead as SigmoidHead
 from priorfit.network import SoftmaxHead as SoftmaxHead
 from priorfit.network import SolverSettings as SolverSettings
+from priorfit.network import StepSolver as StepSolver
 from priorfit.network import TableNetwork as TableNetwork
 from priorfit.network import TableSettings as TableSettings
 from priorfit.network import TemperedHead as TemperedHead

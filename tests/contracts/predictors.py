@@ -32,6 +32,7 @@ from priorfit.network import (
     NetworkSettings,
     Problem,
     SolverSettings,
+    StepSolver,
     TableSettings,
 )
 from priorfit.priors import (
@@ -110,6 +111,8 @@ SOLVERS = {
     "cell solver of several Normals": (CellSolver(6, 2, branches=2, rank=8), GP),
     "cell solver of two classes": (CellSolver(6, 2, rank=8), NETWORK),
     "cell solver of three": (CellSolver(6, 2, 2, 2, rank=8), BANDS),
+    "step solver of two": (StepSolver(6, 2, rank=8), NETWORK),
+    "step solver of three": (StepSolver(9, 2, rank=8), BANDS),
     "class solver of two": (ClassSolver(4, 2, 16), NETWORK),
     "class solver of three": (ClassSolver(4, 1, 0), BANDS),
     "class regression of three": (ClassRegression(8), BANDS),

@@ -16,6 +16,7 @@ from priorfit.network import (
     Problem,
     Solver,
     SolverSettings,
+    StepSolver,
 )
 from priorfit.network.encoders.inputs import FourierEncoder, LinearEncoder
 from priorfit.seeding import seeded
@@ -72,6 +73,8 @@ SOLVERS = {
     "cells, one": Case(CellSolver(1, 3, rank=8), Real(), 0.0),
     "cells, two classes": Case(CellSolver(6, 2, rank=8), Classes(2), 0.02, weighted=True),
     "cells, one, four classes": Case(CellSolver(1, 3, 3, 3, rank=8), Classes(4), 0.02),
+    "steps, two classes": Case(StepSolver(6, 2, rank=8), Classes(2), 1e-5),
+    "steps, four classes": Case(StepSolver(9, 3, rank=8), Classes(4), 1e-5),
     "two classes": Case(ClassSolver(4, 1, 16), Classes(2), 0.02),
     "three classes": Case(ClassSolver(4, 2, 16), Classes(3), 0.02, weighted=True),
     "seven classes": Case(ClassSolver(4, 1, 0), Classes(7), 0.02),

@@ -9,7 +9,7 @@ from web.fixtures import scrambled
 from web.node import TOLERANCE, compared, needs_node, run_script
 
 import priorfit as pf
-from priorfit.network import CellSolver
+from priorfit.network import CellSolver, SolverSettings, StepSolver
 from priorfit.priors.program import ProgramPrior
 from priorfit.web.support import check_shown
 
@@ -52,6 +52,20 @@ def three_classes(x, slope, level):
     return Categorical(logits=torch.stack([own, level - own, torch.sin(3 * own)], dim=-1))
 
 
+@pf.prior(num_features=2, level=Normal(0.0, 1.0).expand([2]), width=LogNormal(-1.0, 0.5))
+def bands(x, level, width):
+    """Three classes whose borders are jumps."""
+    place = x[..., 0] * level[:, :1] + x[..., 1] * level[:, 1:]
+    label = (place > 0).long() + (place > width).long()
+    return Categorical(0.9 * torch.nn.functional.one_hot(label, 3) + 0.1 / 3)
+
+
+@pf.prior(num_features=1, place=Uniform(0.0, 1.0))
+def switches(x, place):
+    """Two classes that change at a place."""
+    return Bernoulli(torch.where(x[..., 0] < place, 0.1, 0.9))
+
+
 CELLS = {"cells": 16, "rank": 16}
 SOLVED = {
     "one Normal": (waves, CellSolver(dimensions=3, **CELLS)),
@@ -60,11 +74,13 @@ SOLVED = {
     "two features": (ripples, CellSolver(dimensions=3, **CELLS)),
     "two classes": (thresholds, CellSolver(dimensions=2, **CELLS)),
     "three classes": (three_classes, CellSolver(dimensions=3, curves=2, branches=2, **CELLS)),
+    "three classes that jump": (bands, StepSolver(cells=40, dimensions=3, rank=16)),
+    "two classes that jump": (switches, StepSolver(cells=3, dimensions=1, rank=8)),
     "fewer cells than are shown": (waves, CellSolver(cells=3, dimensions=3, rank=16)),
 }
 
 
-def fitted(prior: ProgramPrior, solver: CellSolver) -> pf.PFN:
+def fitted(prior: ProgramPrior, solver: SolverSettings) -> pf.PFN:
     """A model of a program, fitted for two steps, and then scrambled, so that no weight stays where it began."""
     network = pf.NetworkSettings(width=16, layers=1, attention_heads=2, feedforward=16, solver=solver)
     return scrambled(pf.fit(prior, steps=2, network=network, num_points=20, progress=False))

@@ -24,6 +24,9 @@ from priorfit.importance.moments import NODES, Along, mean_square, moments, twis
 from priorfit.priors.program import ProgramPrior
 from priorfit.seeding import seeded
 
+Measure = Callable[[Float[Tensor, " dimensions"]], Float[Tensor, " dimensions"]]
+"""From the widths of cells to the mean square of what is missed along each coordinate."""
+
 Encoder = Callable[[Mapping[str, Num[Tensor, "draws size"]]], Float[Tensor, "draws numbers"]]
 """From latents to the coordinates that a network has of them."""
 
@@ -151,12 +154,18 @@ class Probe:
             x = program.prior.inputs.sample(1, PROBED_POINTS, program.prior.num_features)[0]
         return cls(program, sobol_normals(PROBES // share, program.dimensions, 1), x)
 
-    def narrowed(self, widths: Float[Tensor, " dimensions"], most: float) -> tuple[Float[Tensor, " dimensions"], float]:
-        """Widths whose inverses have a product of at most ``most``, and what a law misses over such cells."""
-        widths, missed = widths.clone(), self.missed(widths)
+    def narrowed(
+        self, widths: Float[Tensor, " dimensions"], most: float, measure: "Measure | None" = None
+    ) -> tuple[Float[Tensor, " dimensions"], float]:
+        """Widths whose inverses have a product of at most ``most``, and what a law misses over such cells.
+
+        What it misses by being linear in each cell, or by ``measure``.
+        """
+        measure = measure or self.missed
+        widths, missed = widths.clone(), measure(widths)
         while NARROWER * float((1 / widths).prod()) <= most:
             widths[missed.argmax()] /= NARROWER
-            missed = self.missed(widths)
+            missed = measure(widths)
         return widths, float(missed.sum().sqrt())
 
     def missed(self, widths: Float[Tensor, " dimensions"]) -> Float[Tensor, " dimensions"]:
@@ -181,6 +190,13 @@ class Probe:
                 both = twist(self.program, middle, (step, torch.diag(widths)[other]), self.x) / unit
                 found[[place, other]] += mean_square(both) / 2
         return found
+
+    def varied(self, widths: Float[Tensor, " dimensions"]) -> Float[Tensor, " dimensions"]:
+        """The same of a law that is constant in each cell."""
+        middle = self.centres * (1 - widths.square()).clamp_min(0).sqrt()
+        at = self.program.branches(middle, self.x)
+        alongs = (Along.of(self.program, middle, step, self.x, at) for step in torch.diag(widths))
+        return torch.stack([mean_square((each.missed + each.slope.square()).sqrt() / at.unit) for each in alongs])
 
     def jumps(self, widths: Float[Tensor, " dimensions"]) -> Bool[Tensor, " dimensions"]:
         """The split coordinates along which the law jumps.

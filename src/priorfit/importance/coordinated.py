@@ -50,13 +50,16 @@ class Program:
         """The law at every coordinate and every input, as a mixture of Normals or as log odds, in float64."""
         at_once, parts = max(1, POINTS_AT_ONCE // len(x)), list[Branches]()
         for some in u.split(at_once):
-            law = self.prior.law(x.expand(len(some), -1, -1), self.prior.placed(self.latents(some), x))
-            found = branches_of(law)
+            found = branches_of(self.law(some, x))
             assert found is not None  # `has_cells` has looked
             parts.append(found)
         joined = (torch.cat([getattr(part, name) for part in parts]) for name in ("mean", "scale", "log_share"))
         mean, scale, log_share = (bounded(each.double()) for each in joined)
         return Branches(mean, scale.clamp_min(1e-12), log_share, parts[0].is_odds)
+
+    def law(self, u: Float[Tensor, "draws dimensions"], x: Float[Tensor, "nodes features"]) -> Distribution:
+        """The law at every coordinate and every input, as the prior states it."""
+        return self.prior.law(x.expand(len(u), -1, -1), self.prior.placed(self.latents(u), x))
 
 
 def has_cells(prior: object) -> bool:

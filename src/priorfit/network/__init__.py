@@ -49,6 +49,7 @@ from priorfit.network.solver.solver import FirstGuess as FirstGuess
 from priorfit.network.solver.solver import Solved as Solved
 from priorfit.network.solver.solver import Solver as Solver
 from priorfit.network.solver.solver import SolverSettings as SolverSettings
+from priorfit.network.solver.steps import StepSolver as StepSolver
 from priorfit.network.storage import NETWORK_TYPES as NETWORK_TYPES
 from priorfit.network.tables.network import TableMemory as TableMemory
 from priorfit.network.tables.network import TableNetwork as TableNetwork

@@ -29,6 +29,7 @@ from priorfit.network.solver.class_regression import IndicatorStatistics
 from priorfit.network.solver.features import FeatureStatistics
 from priorfit.network.solver.gaussian import ByFeatures, ByPoints
 from priorfit.network.solver.statistics import Moments, Rows
+from priorfit.network.solver.steps_solved import StepStatistics
 from priorfit.network.storage import model_from
 from priorfit.network.tables.cells import CellFeatures, Cells, ColumnStatistics
 from priorfit.network.tables.guesses import SolvedGuesses
@@ -53,6 +54,7 @@ TYPES = (
     FeatureStatistics,
     IndicatorStatistics,
     CellStatistics,
+    StepStatistics,
     Rows,
     Moments,
     TableMemory,

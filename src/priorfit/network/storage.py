@@ -30,6 +30,7 @@ from priorfit.network.solver.classes import ClassSolver
 from priorfit.network.solver.kernel import KernelSolver
 from priorfit.network.solver.latent import LatentSolver
 from priorfit.network.solver.linear import LinearSolver
+from priorfit.network.solver.steps import StepSolver
 
 Settings = TypeVar("Settings")
 
@@ -46,6 +47,7 @@ NETWORK_TYPES: dict[str, type] = {
         LatentSolver,
         KernelSolver,
         CellSolver,
+        StepSolver,
         ClassSolver,
         ClassRegression,
         Harmonics,

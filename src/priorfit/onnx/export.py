@@ -71,6 +71,7 @@ def why_not(solver: str) -> str:
         "ClassSolver": "its ClassSolver is expectation propagation",
         "LatentSolver": "its LatentSolver chooses its nodes by the data, with Cholesky factors that ONNX does not have",
         "CellSolver": "its CellSolver chooses its cells by the data, with Cholesky factors that ONNX does not have",
+        "StepSolver": "its StepSolver chooses its cells by the data",
     }
     return reasons.get(solver, f"its {solver} needs Cholesky factors that ONNX does not have")
 

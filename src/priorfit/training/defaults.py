@@ -9,6 +9,7 @@ import torch
 from priorfit.data import Classes
 from priorfit.importance.cells import cells_of
 from priorfit.importance.coordinated import Program, has_cells
+from priorfit.importance.steps import step_cells_of
 from priorfit.network import (
     CellSolver,
     ClassSolver,
@@ -17,6 +18,7 @@ from priorfit.network import (
     LinearSolver,
     NetworkSettings,
     SolverSettings,
+    StepSolver,
 )
 from priorfit.network.solver.grids import NODES
 from priorfit.priors import (
@@ -51,6 +53,11 @@ jumps, since a step is as wide as the finest of them."""
 TOO_ROUGH = 2.0
 """What a line may miss over the smallest cells, root mean square in units of the noise: beyond, as where functions
 range over orders of magnitude, guesses would be wrong, and candidates race."""
+
+STEP_CELLS, TOO_VARIED = 4096, 0.7
+"""Cells in each of which a law of classes that jumps is constant; and how far its log odds may vary over one of them,
+root mean square in units of what a label tells: beyond, as with six latents, the cells are too wide, and candidates
+race."""
 
 SMALL_STEPS = 0.1
 """The learning rate of a network that answers before it is trained, as a share of the usual one."""
@@ -170,15 +177,25 @@ def linear_solver(prior: Prior, components: int) -> SolverSettings:
     return ClassSolver(features=16, components=min(components, 2), hidden=64)
 
 
-def cell_solver(prior: ProgramPrior) -> CellSolver | None:
+def cell_solver(prior: ProgramPrior) -> CellSolver | StepSolver | None:
     """The cells that suit a program, as many as its law needs to be smooth in each; None where no number would do."""
     program, cells = Program(prior), cells_of(prior, CELLS)
     law = program.branches(cells.centres[:1], torch.zeros(1, prior.num_features))
-    if cells.bend > TOO_ROUGH or (law.is_odds and bool(cells.jumps.any())):
+    if law.is_odds and bool(cells.jumps.any()):
+        return step_solver(prior)
+    if cells.bend > TOO_ROUGH:
         return None
     rank = JUMP_RANK if bool(cells.jumps.any()) else SMOOTH_RANK if cells.bend < ROUGH else ROUGH_RANK
     shape = (len(cells.centres), program.dimensions, law.mean.shape[-1], law.scale.shape[-1])
     return CellSolver(*shape, rank, widths=cells.widths.tolist())
+
+
+def step_solver(prior: ProgramPrior) -> StepSolver | None:
+    """The cells that suit a program whose law of classes jumps; None where they would be too wide."""
+    cells = step_cells_of(prior, STEP_CELLS)
+    if cells.bend > TOO_VARIED:
+        return None
+    return StepSolver(len(cells.centres), len(cells.widths), widths=cells.widths.tolist())
 
 
 def candidates(prior: Prior) -> dict[str, NetworkSettings]:

@@ -8,7 +8,7 @@ RUN = frozenset(
     {"LinearEncoder", "NoEncoder", "FourierEncoder", "PolynomialEncoder"}
     | {"NormalHead", "NormalMixtureHead", "CorrectedMixtureHead", "AdjustedGuessHead", "RiemannHead"}
     | {"SoftmaxHead", "TemperedHead", "SigmoidHead"}
-    | {"LinearSolver", "ClassSolver", "LatentSolver", "CellSolver"}
+    | {"LinearSolver", "ClassSolver", "LatentSolver", "CellSolver", "StepSolver"}
 )
 """The parts of a network that ``js/network/`` has, by the names of their settings."""
 

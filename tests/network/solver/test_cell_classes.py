@@ -23,11 +23,6 @@ def grades(x, place):
     return Categorical(logits=torch.stack([-own, 0 * own, own - 1], dim=-1))
 
 
-@pf.prior(num_features=1, place=Uniform(0.0, 1.0))
-def switches(x, place):
-    return Bernoulli(probs=torch.where(x[..., 0] < place[..., :1], 0.1, 0.9))
-
-
 @pytest.mark.parametrize(("prior", "low", "high"), [(thresholds, 0.0, 1.0), (grades, 0.2, 0.8)], ids=["two", "three"])
 @pytest.mark.parametrize("size", [0, 1, 4, 11])
 def test_class_probabilities_and_latents_are_those_of_numerical_integration(prior, low: float, high: float, size: int):
@@ -49,10 +44,6 @@ def test_class_probabilities_and_latents_are_those_of_numerical_integration(prio
         exact = (weights[:, None, None] * each.double()).sum(0)
         assert float((exact * (exact.log() - probs[row].log())).sum(-1).mean()) < 2e-3
         torch.testing.assert_close(means[row].double(), (weights * values[:, 0]).sum(), atol=0.02, rtol=0)
-
-
-def test_a_law_of_classes_that_jumps_gets_no_cells():
-    assert suggested_network(switches) is None and suggested_network(thresholds) is not None
 
 
 def test_a_law_of_other_classes_than_the_settings_say_is_refused():

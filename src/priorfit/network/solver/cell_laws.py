@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from priorfit.importance.cells import LocalLaws
 from priorfit.importance.moments import pairs
 from priorfit.network.latent_spaces import LatentSpace
+from priorfit.network.solver.cell_posterior import NumbersThere, chosen_numbers
 from priorfit.network.solver.grids import Grid
 from priorfit.network.solver.local import Curved, Local
 
@@ -116,10 +117,9 @@ class CellLaws(nn.Module):
         log_variance, log_rest, share = (rows @ basis).unflatten(1, (-1, 3, self.branches)).unbind(2)
         return log_variance, log_rest, share.log_softmax(2) if self.branches > 1 else torch.zeros_like(share)
 
-    def numbers_in(self, cells: Int[Tensor, "batch kept"], which: Sequence[int]) -> tuple[Tensor, Tensor, Tensor]:
-        """Mean, slope and variance of some numbers of the latents in the cells of each dataset, in float64."""
-        table = self.numbers[:, list(which)][cells].double()  # (batch, kept, numbers, linear)
-        return table[..., 0], table[..., 1:], self.number_variance[:, list(which)][cells].double()
+    def numbers_in(self, cells: Int[Tensor, "batch kept"], which: Sequence[int]) -> NumbersThere:
+        """Mean, slope and variance of some numbers of the latents in the cells of each dataset."""
+        return chosen_numbers(self.numbers, self.number_variance, cells, which)
 
 
 def compressed(

@@ -13,6 +13,7 @@ from priorfit.errors import InputError
 from priorfit.network.solver.cell_classes import class_guess_of
 from priorfit.network.solver.cell_guess import guess_of
 from priorfit.network.solver.cell_joint import JointCells
+from priorfit.network.solver.cell_posterior import CellPosterior
 from priorfit.network.solver.gaussian import LeftOut, repeated
 from priorfit.network.solver.joint import JointNormals
 from priorfit.network.solver.local import Local, OfCells, OfCurves, Spread, State
@@ -23,9 +24,6 @@ from priorfit.network.solver.solver import NO_POINTS, FirstGuess, Points, Solved
 
 if TYPE_CHECKING:
     from priorfit.network.solver.cells import CellRegression
-
-CHAINED = 32
-"""Cells that each joint draw of the latents goes on with after its first number."""
 
 
 @dataclass(frozen=True)
@@ -113,53 +111,25 @@ class CellsSolved(Solved):
         local = self.solver.laws.fine(x, index).around(state, spread)
         return JointCells(local, state, spread, weights)
 
+    @property
+    def posterior(self) -> CellPosterior:
+        """The weights of the cells, and the posterior of w in each."""
+        return CellPosterior(self.log_weights, self.found.state, self.found.spread)
+
     def latent_guess(self, index: Sequence[int]) -> FirstGuess:
         """See `Solved.latent_guess`."""
-        mean, slope, variance = self.solver.laws.numbers_in(self.index, index)
-        loc = mean + (slope @ self.found.state[..., None])[..., 0]  # (batch, kept, numbers)
-        scale = (((slope @ self.found.spread) * slope).sum(-1) + variance).sqrt()
-        log_weights = self.log_weights[..., None].expand_as(loc)
-        share, loc, scale = (each[:, :, None] for each in (torch.zeros_like(loc), loc, scale))
-        return guess_of(log_weights, share, loc, scale, self._like)
+        return self.posterior.guess(self.solver.laws.numbers_in(self.index, index), self._like)
 
     def given(self, index: Sequence[int], numbers: Float[Tensor, "batch known"]) -> "CellsSolved":
-        """See `Solved.given`: a known number is one more observation of w, with no noise."""
-        state, spread, weights = self.found.state, self.found.spread, self.log_weights
-        mean, slope, variance = self.solver.laws.numbers_in(self.index, index)
-        for place in range(len(index)):
-            own = slope[:, :, place]  # (batch, kept, dimensions)
-            error = numbers[:, place, None].double() - mean[:, :, place] - (own * state).sum(-1)
-            gain, total, spread = updated(spread, own, variance[:, :, place])
-            weights = weights - 0.5 * (error.square() / total + total.log())
-            state = state + gain * error[..., None]
-        found = replace(self.found, state=state, spread=spread)
-        return replace(self, found=found, log_weights=weights.log_softmax(1), context=None)
+        """See `Solved.given`."""
+        told = self.posterior.given(self.solver.laws.numbers_in(self.index, index), numbers)
+        found = replace(self.found, state=told.state, spread=told.spread)
+        return replace(self, found=found, log_weights=told.log_weights, context=None)
 
     def given_draws(self, number: int, drawn: Float[Tensor, "batch draws"]) -> "CellsSolved":
         """See `Solved.given_draws`; each draw goes on with the cells of the largest weights."""
-        mean, slope, variance = (each[:, :, 0] for each in self.solver.laws.numbers_in(self.index, [number]))
-        gain, total, spread = updated(self.found.spread, slope, variance)
-        error = drawn.double()[..., None] - (mean + (slope * self.found.state).sum(-1))[:, None]  # (batch, draws, kept)
-        weights = self.log_weights[:, None] - 0.5 * (error.square() / total[:, None] + total.log()[:, None])
-        top = weights.topk(min(CHAINED, weights.shape[2]), dim=2)
-        steps = picked(gain, top.indices) * error.gather(2, top.indices).flatten(0, 1)[..., None]
-        state = picked(self.found.state, top.indices) + steps
-        log_weights = top.values.flatten(0, 1).log_softmax(1)
-        none = torch.zeros(*log_weights.shape, self.solver.settings.curves, 0, dtype=state.dtype, device=state.device)
-        found = Regressions(state, picked(spread, top.indices), log_weights, none, none)
+        told, top = self.posterior.given_draws(self.solver.laws.numbers_in(self.index, [number]), drawn)
+        none = torch.zeros(*top.flatten(0, 1).shape, self.solver.settings.curves, 0).to(told.state)
+        found = Regressions(told.state, told.spread, told.log_weights, none, none)
         evidence = self.evidence.repeat_interleave(drawn.shape[1], 0)
-        return CellsSolved(self.solver, picked(self.index, top.indices), found, log_weights, evidence, None)
-
-
-def updated(
-    spread: Spread, slope: State, variance: Float[Tensor, "batch kept"]
-) -> tuple[State, Float[Tensor, "batch kept"], Spread]:
-    """What one more number, ``slope . w`` with some variance, changes in every cell.
-
-    The first is how far w moves for each unit that the number is off, then the variance of the number before it is
-    known, and the covariance of w after.
-    """
-    moved = (spread @ slope[..., None])[..., 0]
-    total = (slope * moved).sum(-1) + variance
-    gain = moved / total[..., None]
-    return gain, total, spread - moved[..., :, None] * gain[..., None, :]
+        return CellsSolved(self.solver, picked(self.index, top), found, told.log_weights, evidence, None)

@@ -7,7 +7,7 @@ export function latentPosterior({latentParts: parts, transformer}, {solved, laye
   }
   const asked = parts.places.map((_, number) => number).filter((number) => !known.includes(number))
   const guess = asked.length > 0 && solved?.latentGuess?.(asked) || null
-  const laws = parts.laws(transformer.predict(parts.askedTokens(asked, guess), layers), asked, guess)
+  const laws = asked.length === 0 ? [] : parts.laws(transformer.predict(parts.askedTokens(asked, guess), layers), asked, guess)
   return Object.fromEntries(parts.spaces.map(({name}) => {
     const own = asked.flatMap((number, i) => parts.places[number].space.name === name ? [laws[i]] : [])
     return [name, own.length ? own : null]

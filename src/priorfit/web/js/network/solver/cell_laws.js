@@ -2,6 +2,7 @@
 
 import {Matrix, timesTransposed} from "../../numbers/matrix.js"
 import {kept} from "../encoders/units.js"
+import {NumbersOfCells} from "./cell_posterior.js"
 import {Grid} from "./grids.js"
 import {Curved, logTotals} from "./local.js"
 
@@ -20,10 +21,9 @@ export class CellLaws {
     const [basis, spreadBasis] = [table("basis", rank, grid.numNodes), table("spread_basis", SPREAD_RANK, grid.numNodes)]
     const ofCurves = table("curves", rank, cells, curves, terms)
     const ofSpreads = table("spreads", SPREAD_RANK, cells, SPREADS, branches)
-    this.numNumbers = numNumbers
-    this.numbers = table("numbers", dimensions + 1, cells, numNumbers)
+    this.numbers = new NumbersOfCells(
+      table("numbers", dimensions + 1, cells, numNumbers), weights.vector("number_variance", cells, numNumbers), numNumbers)
     this.logWeights = weights.vector("log_weights", cells)
-    this.numberVariance = weights.vector("number_variance", cells, numNumbers)
     /** The law at points in all cells, with its second-order terms. */
     this.at = kept((x) => {
       const values = timesTransposed(ofCurves, grid.interpolated(basis, x))
@@ -39,12 +39,6 @@ export class CellLaws {
         return new Curved(local, rows.map((each) => each.slice(1 + dimensions)), logRest.map(exponentials))
       })
     })
-  }
-
-  /** Mean, slope and variance of a number of the latents in a cell. */
-  numberIn(cell, number) {
-    const at = cell * this.numNumbers + number
-    return {mean: this.numbers.row(at)[0], slope: this.numbers.row(at).subarray(1), variance: this.numberVariance[at]}
   }
 }
 

@@ -26,6 +26,10 @@ class CellRegression {
     this.numNumbers = 3 * this.shown + 4
   }
 
+  numberIn(cell, number) {
+    return this.laws.numbers.at(cell, number)
+  }
+
   condition(x, y) {
     const laws = this.laws.at(x)
     const {logWeights} = this.laws

@@ -1,10 +1,8 @@
 // What the cells of a program say of a context: the posterior of w in each that matters, and their weights.
 
-import {Matrix} from "../../numbers/matrix.js"
-import {logSoftmax} from "../../numbers/special.js"
 import {classGuessOf} from "./cell_classes.js"
 import {guessOf} from "./cell_guess.js"
-import {product, timesVector} from "./gaussian.js"
+import {givenNumbers, latentGuessOf} from "./cell_posterior.js"
 import {logTotals, ofBranch, plus} from "./local.js"
 import {Odds} from "./odds.js"
 import {withoutEach} from "./regressions.js"
@@ -49,36 +47,11 @@ export class CellsSolved {
     })), this.solver.shown, count)
   }
 
-  /** The first guess for some numbers of the latents, in their order. */
   latentGuess(numbers) {
-    return guessOf(this.found.map(({cell, state, spread}, k) => {
-      const each = numbers.map((number) => this.solver.laws.numberIn(cell, number))
-      return {
-        logWeight: new Float64Array(numbers.length).fill(this.logWeights[k]),
-        logShare: [new Float64Array(numbers.length)],
-        loc: [each.map(({mean, slope}) => mean + product(slope, state))],
-        scale: [each.map(({slope, variance}) => Math.sqrt(product(slope, timesVector(spread, slope)) + variance))],
-      }
-    }), this.solver.shown, numbers.length)
+    return latentGuessOf(this, numbers)
   }
 
-  /** What is kept of the context together with known numbers of the latents: observations of w with no noise. */
   given(numbers, coordinates) {
-    const logWeights = this.logWeights.slice()
-    const found = this.found.map((each, k) => {
-      let {state, spread} = each
-      numbers.forEach((number, place) => {
-        const {mean, slope, variance} = this.solver.laws.numberIn(each.cell, number)
-        const moved = timesVector(spread, slope)
-        const total = product(slope, moved) + variance
-        const error = coordinates[place] - mean - product(slope, state)
-        logWeights[k] -= 0.5 * (error * error / total + Math.log(total))
-        state = state.map((value, d) => value + moved[d] * error / total)
-        spread = new Matrix(spread.rows, spread.columns, spread.data.map((value, at) =>
-          value - moved[Math.floor(at / moved.length)] * moved[at % moved.length] / total))
-      })
-      return {...each, state, spread}
-    })
-    return new CellsSolved(this.solver, found, logSoftmax(logWeights), null)
+    return new CellsSolved(this.solver, ...givenNumbers(this, numbers, coordinates), null)
   }
 }
