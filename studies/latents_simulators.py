@@ -1,8 +1,8 @@
 """The simulators of `latents`: those of the benchmark sbibm, written anew as priors with named latents.
 
 Each component of an observation is a point whose x is its index. Where the components are independent given the latents
-the prior returns their law, and so has a likelihood; else it returns draws. Observations are taken on a scale on which
-a network can read them (roots of counts, logarithms of populations): the posterior is the same.
+the prior returns their law; else it returns draws, and `LIKELIHOODS` has that of all components. Observations are taken
+on a scale on which a network can read them (roots of counts, logarithms of populations): the posterior is the same.
 """
 
 import math
@@ -57,6 +57,14 @@ def component(values: Values, x: Points) -> Float[Tensor, "batch points"]:
     return values.gather(1, index_of(x))
 
 
+def in_order(x: Points, y: Values) -> Values:
+    """All components in the order of their indices; a likelihood that joins them needs each once."""
+    order = index_of(x).argsort(1)
+    if x.shape[1] != y.shape[1] or not bool((index_of(x).gather(1, order) == torch.arange(x.shape[1])).all()):
+        raise ValueError("this likelihood needs each component of an observation once.")
+    return y.gather(1, order)
+
+
 def index_of(x: Points) -> Int[Tensor, "batch points"]:
     """The index of each point's component."""
     return x[..., 0].round().long()
@@ -80,12 +88,22 @@ def solved(
 
 @pf.prior(num_features=1, inputs=IndexInputs(2), theta=Uniform(-1.0, 1.0).expand([2]))
 def two_moons(x: Points, theta: Tensor) -> Tensor:
-    """A point of a half circle, moved by a fold of the parameters: no likelihood, since both coordinates share it."""
+    """A point of a half circle, moved by a fold of the parameters; both coordinates share its angle and radius."""
     angle = math.pi * (torch.rand(len(x)) - 0.5)
     radius = MOONS_RADIUS + MOONS_SPREAD * torch.randn(len(x))
     total, difference = (theta[:, 0] + theta[:, 1]) / 2**0.5, (theta[:, 1] - theta[:, 0]) / 2**0.5
     place = [radius * angle.cos() + MOONS_SHIFT - total.abs(), radius * angle.sin() + difference]
     return component(torch.stack(place, dim=1), x)
+
+
+def moons_likelihood(x: Points, y: Values, theta: Tensor) -> Float[Tensor, " batch"]:
+    """The density of both coordinates: that of the radius at any angle of the half circle."""
+    first, second = in_order(x, y).double().unbind(1)
+    total, difference = (theta[:, 0] + theta[:, 1]) / 2**0.5, (theta[:, 1] - theta[:, 0]) / 2**0.5
+    across, along = first - MOONS_SHIFT + total.abs(), second - difference
+    radius = torch.hypot(across, along)
+    density = Normal(MOONS_RADIUS, MOONS_SPREAD).log_prob(radius) - (math.pi * radius).log()
+    return torch.where(across > 0, density, -torch.inf)
 
 
 @pf.prior(num_features=1, inputs=IndexInputs(10), theta=Normal(0.0, GAUSSIAN_VARIANCE**0.5).expand([10]))
@@ -159,6 +177,21 @@ def slcp(x: Points, mean: Tensor, root: Tensor, bond: Tensor) -> Tensor:
     correlated = torch.stack([noise[..., 0], second], dim=-1)
     places = mean[:, None] + scale[:, None] * correlated + SLCP_VARIANCE**0.5 * torch.randn(len(x), 4, 2)
     return component(places.flatten(1), x)
+
+
+def slcp_likelihood(x: Points, y: Values, mean: Tensor, root: Tensor, bond: Tensor) -> Float[Tensor, " batch"]:
+    """The density of four correlated pairs."""
+    first, second = (in_order(x, y).double().unflatten(1, (4, 2)) - mean[:, None]).unbind(2)
+    scale, correlation = root.double().square(), bond.double().tanh()
+    one, other = (scale.square() + SLCP_VARIANCE).split(1, dim=1)
+    both = correlation * scale.prod(1, keepdim=True)
+    determinant = one * other - both.square()
+    square = (other * first.square() + one * second.square() - 2 * both * first * second) / determinant
+    return (-0.5 * (square + determinant.log()) - math.log(2 * math.pi)).sum(1)
+
+
+LIKELIHOODS = {"two_moons": moons_likelihood, "slcp": slcp_likelihood}
+"""Joint likelihoods of simulators that return draws."""
 
 
 def bernoulli_glm(design: Float[Tensor, "bins parameters"]) -> tuple[ProgramPrior, Float[Tensor, "parameters latents"]]:

@@ -10,6 +10,7 @@ from jaxtyping import Float, Num
 from latents_laws import observed_root
 from latents_simulators import (
     GAUSSIAN_VARIANCE,
+    LIKELIHOODS,
     IndexInputs,
     Points,
     Values,
@@ -119,7 +120,7 @@ def tasks(design: Float[Tensor, "bins parameters"]) -> dict[str, Task]:
     """All tasks by name; ``design`` is that of the Bernoulli regression."""
     spikes, mixing = bernoulli_glm(design)
     made = [
-        Task("two_moons", program(two_moons), 2, box(-1.0, 1.0, 2)),
+        Task("two_moons", program(two_moons).with_likelihood(LIKELIHOODS["two_moons"]), 2, box(-1.0, 1.0, 2)),
         Task("gaussian_linear", program(gaussian_linear), 10, gaussian(torch.eye(10) / GAUSSIAN_VARIANCE)),
         Task(
             "bernoulli_glm",
@@ -132,7 +133,7 @@ def tasks(design: Float[Tensor, "bins parameters"]) -> dict[str, Task]:
         ),
         Task("sir", program(sir), 10, log_normal([math.log(0.4), math.log(0.125)], [0.5, 0.2]), read=observed_root),
         Task("lotka_volterra", program(lotka_volterra), 20, log_normal([-0.125, -3.0] * 2, [0.5] * 4), read=torch.log),
-        Task("slcp", program(slcp), 8, box(-3.0, 3.0, 5)),
+        Task("slcp", program(slcp).with_likelihood(LIKELIHOODS["slcp"]), 8, box(-3.0, 3.0, 5)),
     ]
     return {task.name: task for task in made}
 

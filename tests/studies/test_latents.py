@@ -249,3 +249,36 @@ def test_networks_that_learn_from_simulations_see_statistics_and_those_of_a_law_
         assert isinstance(model.problem.outcome, pf.Real) == (method is trained)
         assert used["simulations_used"] == (50 if method is trained else 0) and used["steps"] == 2
         assert model.card.trained_context[1] == (task.num_shown if method is trained else task.components)
+
+
+def test_the_likelihood_of_four_correlated_points_is_that_of_torch(simulators: ModuleType):
+    with seeded(5):
+        latents = simulators.slcp.sample_latents(1_000)
+        x = torch.randperm(8).float()[None, :, None].expand(1_000, -1, -1)
+        y = simulators.slcp(x, **latents)
+    scale, bond = latents["root"].double().square(), latents["bond"].double().tanh()[:, 0]
+    joint = bond * scale.prod(1)
+    covariance = torch.stack([scale[:, 0] ** 2, joint, joint, scale[:, 1] ** 2], dim=1).unflatten(1, (2, 2))
+    law = torch.distributions.MultivariateNormal(latents["mean"].double(), covariance + 1e-6 * torch.eye(2))
+    pairs = simulators.in_order(x, y).double().unflatten(1, (4, 2))
+    expected = law.log_prob(pairs.movedim(1, 0)).sum(0)
+    torch.testing.assert_close(simulators.slcp_likelihood(x, y, **latents), expected)
+
+
+def test_the_likelihood_of_two_moons_integrates_to_one_and_is_that_of_its_draws(simulators: ModuleType):
+    """By integration on a grid, and by the share of a hundred thousand draws in a box."""
+    step = 0.002
+    axis = torch.arange(-0.3, 0.7, step, dtype=torch.float64)
+    theta = torch.tensor([[0.2, -0.1]], dtype=torch.float64)
+    places = torch.cartesian_prod(axis, axis - 0.4)
+    order = torch.tensor([[[0.0], [1.0]]])
+    density = simulators.moons_likelihood(order.expand(len(places), -1, -1), places, theta.expand(len(places), -1))
+    weights = density.exp() * step**2
+    assert abs(float(weights.sum()) - 1) < 0.02
+    with seeded(6):
+        drawn = simulators.two_moons(order.expand(100_000, -1, -1), theta=theta.float().expand(100_000, -1))
+    inside = (drawn[:, 1] > -0.2) & (drawn[:, 0] > 0.25)
+    expected = weights[(places[:, 1] > -0.2) & (places[:, 0] > 0.25)].sum()
+    assert abs(float(inside.double().mean()) - float(expected)) < 0.01
+    with pytest.raises(ValueError, match="each component of an observation once"):
+        simulators.moons_likelihood(torch.zeros(1, 2, 1), torch.zeros(1, 2), theta)

@@ -25,10 +25,11 @@ def program_of(model: "PFN", needed_for: str) -> ProgramPrior:
             f"{needed_for} needs the code of the prior, and a file holds none. Bind the prior again: "
             "pf.load(folder, prior=...)."
         )
-    if not isinstance(prior, ProgramPrior) or not prior.has_law:
+    if not isinstance(prior, ProgramPrior) or not prior.has_likelihood:
         raise InputError(
             f"{needed_for} needs a likelihood, and prior {prior} has none: let its function name its latents and "
-            "return a law, such as Normal(mean, noise), in place of draws."
+            "return a law, such as Normal(mean, noise), in place of draws, or state the likelihood of all points by "
+            "prior.with_likelihood(...)."
         )
     return prior
 

@@ -1,7 +1,7 @@
 """A prior written as a program: named latents, and the law of the targets given them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import torch
@@ -49,6 +49,8 @@ class ProgramPrior(Prior):
     inputs: Inputs = UniformInputs()
     name: str = "prior"
     doc: str = ""
+    joint_likelihood: Callable[..., Any] | None = field(default=None, metadata={"described": False})
+    """log p(y | x, latents) of whole datasets, for a simulator whose points depend on each other."""
 
     is_smooth: ClassVar[bool] = False
     """Whether the law is known to be smooth in x, so that few inputs tell of it."""
@@ -95,6 +97,11 @@ class ProgramPrior(Prior):
         self, x: Float[Tensor, "batch points features"], latents: Mapping[str, Num[Tensor, "batch size"]]
     ) -> Distribution:
         """p(y | x, latents), independent over points: batch shape ``(batch, points)``."""
+        if self.joint_likelihood is not None:
+            raise InputError(
+                f"prior {self} has a joint likelihood of its points, which gives posteriors of latents, and no law of "
+                "one point, which predictions need. Ask the network itself for these."
+            )
         if not self.has_law:
             raise InputError(
                 f"prior {self} returns draws, so the likelihood of its latents is unknown. Let its function return a "
@@ -113,13 +120,57 @@ class ProgramPrior(Prior):
         latents: Mapping[str, Num[Tensor, "batch size"]],
     ) -> Float[Tensor, " batch"]:
         """log p(y | x, latents) of each dataset, in float64."""
-        return log_likelihood(self.law(x, latents), y)
+        if self.joint_likelihood is None:
+            return log_likelihood(self.law(x, latents), y)
+        with torch.no_grad():
+            return checked_likelihood(self.joint_likelihood(x, y, **latents), len(x), self.name)
+
+    @property
+    def has_likelihood(self) -> bool:
+        """Whether the likelihood of latents is known: by the law of each point, or jointly."""
+        return self.has_law or self.joint_likelihood is not None
+
+    def with_likelihood(self, joint: object) -> "ProgramPrior":
+        """The same simulator with the joint log likelihood of its targets, for points that depend on each other.
+
+        ``joint(x, y, **latents)`` gives log p(y | x, latents) of each dataset, ``(batch,)``. Then posteriors of latents
+        are refined (``posterior.refined().latents``). Predictions of new points are not: they need the law of a point
+        given others.
+
+        >>> import torch
+        >>> from torch.distributions import MultivariateNormal, Normal
+        >>> from priorfit.priors.function import prior
+        >>> @prior(num_features=1, level=Normal(0.0, 1.0))
+        ... def drift(x, level):
+        ...     return level + 0.5 * torch.randn(len(x), 1) + 0.1 * torch.randn(x.shape[:2])
+        >>> def likelihood(x, y, level):
+        ...     covariance = 0.25 + 0.01 * torch.eye(y.shape[1])
+        ...     return MultivariateNormal(level.expand_as(y), covariance).log_prob(y)
+        >>> drift.has_likelihood, drift.with_likelihood(likelihood).has_likelihood
+        (False, True)
+        """
+        if self.has_law:
+            raise InputError(f"prior {self} returns a law, which is its likelihood; it takes no other.")
+        if not callable(joint):
+            raise InputError(f"a likelihood is a function joint(x, y, **latents); got {joint!r}.")
+        return replace(self, joint_likelihood=joint)
 
     def latent_log_prob(self, latents: Mapping[str, Num[Tensor, "batch size"]]) -> Float[Tensor, " batch"]:
         """log p(latents) of each dataset, in float64; -inf outside of their supports."""
         batch_size = len(next(iter(latents.values())))
         parts = [log_likelihood(each.law(latents, batch_size), latents[each.name].cpu()) for each in self.latents]
         return torch.stack(parts).sum(0)
+
+
+def checked_likelihood(found: Any, batch_size: int, name: str) -> Float[Tensor, " batch"]:
+    """Log likelihoods in float64; NaN counts as a likelihood of 0."""
+    if not isinstance(found, Tensor) or found.shape != (batch_size,):
+        shape = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
+        raise PriorError(
+            f"the likelihood of prior {name} must give one number for each dataset, (batch,) = ({batch_size},); got "
+            f"{shape}. Sum log densities over the points."
+        )
+    return found.double().nan_to_num(nan=-torch.inf, posinf=torch.inf, neginf=-torch.inf)
 
 
 def placed(latents: Mapping[str, Num[Tensor, "..."]], like: Float[Tensor, "..."]) -> dict[str, Num[Tensor, "..."]]:
