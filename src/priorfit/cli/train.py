@@ -42,7 +42,7 @@ def train(  # noqa: PLR0913  one argument an option
 
     with loading():
         from priorfit import training
-        from priorfit.training.closing import closing_words
+        from priorfit.training.closing import close
         from priorfit.training.displays import display_for
         from priorfit.training.recipe import file_name
         from priorfit.zoo import load
@@ -69,8 +69,7 @@ def train(  # noqa: PLR0913  one argument an option
         with readable_interruption():
             display = display_for(errors)
             model = training.train(settings, options, display, None if start is None else load(start))
-        if closing := closing_words(model.card):
-            display.announce(closing)
+        close(model.card, display)
     answers.print(f"{place / 'model'}", highlight=False, soft_wrap=True)
 
 

@@ -2,6 +2,7 @@
 
 from priorfit.metrics import Estimate
 from priorfit.network import ModelCard
+from priorfit.training.progress import Display
 
 NEGLIGIBLE = 0.005
 """A gap in nats that is surely below this is hardly worth more minutes: no training can gain more than the gap."""
@@ -23,3 +24,9 @@ def closing_words(card: ModelCard) -> str:
         is_done = is_done or judged["best_step"] <= EARLY * card.training["steps"]
     verdict = "More minutes would hardly help." if is_done else "More minutes may help: model.fit_more(minutes=...)."
     return f"{card.name}: {'; '.join(found)}. {verdict}" if found else ""
+
+
+def close(card: ModelCard, display: Display) -> None:
+    """Say what a training came to."""
+    if words := closing_words(card):
+        display.announce(words)

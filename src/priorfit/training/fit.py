@@ -8,7 +8,7 @@ from priorfit.errors import InputError
 from priorfit.network import PFN, Model, NetworkSettings
 from priorfit.paths import usable_path
 from priorfit.priors import Prior
-from priorfit.training.closing import closing_words
+from priorfit.training.closing import close
 from priorfit.training.defaults import candidates, default_data, default_optimiser, suggested_network
 from priorfit.training.judge import kept_best
 from priorfit.training.laws.reading import by_learned_law
@@ -84,10 +84,15 @@ def fit(  # noqa: PLR0913  the ten lines of a user's script name what matters to
     recipe, start = as_begun(recipe, begun) if begun and begun.holds_run() else prepared(recipe, network, display)
     told = (recipe, options, display, start)
     model = train(*told, kept_best(recipe)) if aim is None else trained_until(*told, aim)
+    if aim is None:
+        close(model.card, display)
+    return bound(model, prior)
+
+
+def bound(model: Model, prior: Prior) -> PFN:
+    """A network with the prior that it was trained on, and what trains it further."""
     assert isinstance(model, PFN)
     model.prior, model.more = prior, fit_more
-    if aim is None and (closing := closing_words(model.card)):
-        display.announce(closing)
     return model
 
 

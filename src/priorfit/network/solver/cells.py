@@ -21,6 +21,7 @@ from priorfit.network.heads.head import HeadSettings
 from priorfit.network.problem import Problem
 from priorfit.network.solver.cell_laws import CellLaws, encoded
 from priorfit.network.solver.cells_solved import CellsSolved, CellStatistics
+from priorfit.network.solver.grids import Grid
 from priorfit.network.solver.local import Local
 from priorfit.network.solver.odds import Odds
 from priorfit.network.solver.posteriors import Regressions
@@ -70,10 +71,7 @@ class CellSolver(SolverSettings):
                 "cells, dimensions, branches and rank of a CellSolver must be at least 1, and curves 1 or as many as "
                 f"branches; got {self}."
             )
-        if self.widths is not None:
-            object.__setattr__(self, "widths", tuple(self.widths))
-            if len(self.widths) != self.dimensions or not all(0 < width <= 1 for width in self.widths):
-                raise InputError(f"widths of a CellSolver are above 0 and up to 1, one a dimension; got {self}.")
+        object.__setattr__(self, "widths", checked_widths(self, self.widths, self.dimensions))
 
     def build(self, problem: Problem, encoder: InputEncoder) -> Solver:
         """See `SolverSettings.build`."""
@@ -86,6 +84,34 @@ class CellSolver(SolverSettings):
         if output is not None and not isinstance(output, AdjustedGuessHead):
             raise InputError(f"CellSolver is corrected by AdjustedGuessHead; got {output}. Leave network.output out.")
         return output or AdjustedGuessHead()
+
+
+def checked_widths(
+    settings: SolverSettings, widths: Sequence[float] | None, dimensions: int
+) -> tuple[float, ...] | None:
+    """The widths of cells as a tuple, which can be compared; an error where they are none."""
+    if widths is None:
+        return None
+    if len(widths) != dimensions or not all(0 < width <= 1 for width in widths):
+        raise InputError(
+            f"widths of a {type(settings).__name__} are above 0 and up to 1, one a dimension; got {settings}."
+        )
+    return tuple(widths)
+
+
+def program_of(prior: ProgramPrior, settings: SolverSettings, dimensions: int) -> Program:
+    """The program whose cells a solver has; an error where it has another number of latents."""
+    program = Program(prior)
+    if program.dimensions != dimensions:
+        raise InputError(f"{prior} has {program.dimensions} numbers as latents; got {settings}.")
+    return program
+
+
+def lay_over_inputs(grid: Grid, prior: ProgramPrior, problem: Problem) -> None:
+    """Put a grid over draws of the inputs, where their range is not known."""
+    if problem.input_range is None:
+        x = prior.inputs.sample(64, 256, problem.num_features).flatten(0, 1)
+        grid.lay(x.amin(0), x.amax(0))
 
 
 def cells_for(settings: CellSolver, prior: ProgramPrior) -> Cells:
@@ -123,12 +149,8 @@ class CellRegression(Solver):
                 f"{prior}. Name another solver, or none."
             )
         assert isinstance(prior, ProgramPrior)
-        program = Program(prior)
-        if program.dimensions != self.settings.dimensions:
-            raise InputError(f"{prior} has {program.dimensions} numbers as latents; got {self.settings}.")
-        if problem.input_range is None:
-            x = prior.inputs.sample(64, 256, problem.num_features).flatten(0, 1)
-            self.laws.grid.lay(x.amin(0), x.amax(0))
+        program = program_of(prior, self.settings, self.settings.dimensions)
+        lay_over_inputs(self.laws.grid, prior, problem)
         law = program.branches(torch.zeros(1, program.dimensions), prior.inputs.sample(1, 1, problem.num_features)[0])
         branches, curves = law.scale.shape[-1], law.mean.shape[-1]
         if (branches, curves) != (self.settings.branches, self.settings.curves):

@@ -13,7 +13,7 @@ from priorfit.data import Classes
 from priorfit.errors import InputError
 from priorfit.fields import check_fields
 from priorfit.importance.cells import Cells, cells_of_widths
-from priorfit.importance.coordinated import Program, has_cells
+from priorfit.importance.coordinated import has_cells
 from priorfit.importance.steps import ConstantLaws, averaged, step_cells_of
 from priorfit.network.encoders.inputs import InputEncoder
 from priorfit.network.heads.defaults import default_output
@@ -21,7 +21,7 @@ from priorfit.network.heads.head import HeadSettings
 from priorfit.network.problem import Problem
 from priorfit.network.solver.cell_laws import LEAST_VARIANCE, compressed, encoded
 from priorfit.network.solver.cell_posterior import NumbersThere, chosen_numbers
-from priorfit.network.solver.cells import NEGLIGIBLE, SHOWN
+from priorfit.network.solver.cells import NEGLIGIBLE, SHOWN, checked_widths, lay_over_inputs, program_of
 from priorfit.network.solver.grids import Grid
 from priorfit.network.solver.solver import Points, Solver, SolverSettings, Targets
 from priorfit.network.solver.steps_solved import StepsSolved, StepStatistics
@@ -53,10 +53,7 @@ class StepSolver(SolverSettings):
         check_fields(self)
         if min(self.cells, self.dimensions, self.rank) < 1:
             raise InputError(f"cells, dimensions and rank of a StepSolver must be at least 1; got {self}.")
-        if self.widths is not None:
-            object.__setattr__(self, "widths", tuple(self.widths))
-            if len(self.widths) != self.dimensions or not all(0 < width <= 1 for width in self.widths):
-                raise InputError(f"widths of a StepSolver are above 0 and up to 1, one a dimension; got {self}.")
+        object.__setattr__(self, "widths", checked_widths(self, self.widths, self.dimensions))
 
     def build(self, problem: Problem, encoder: InputEncoder) -> Solver:
         """See `SolverSettings.build`."""
@@ -118,12 +115,8 @@ class StepRegression(Solver):
                 "or none."
             )
         assert isinstance(prior, ProgramPrior)
-        program = Program(prior)
-        if program.dimensions != self.settings.dimensions:
-            raise InputError(f"{prior} has {program.dimensions} numbers as latents; got {self.settings}.")
-        if problem.input_range is None:
-            x = prior.inputs.sample(64, 256, problem.num_features).flatten(0, 1)
-            self.grid.lay(x.amin(0), x.amax(0))
+        program = program_of(prior, self.settings, self.settings.dimensions)
+        lay_over_inputs(self.grid, prior, problem)
         spaces = {space.name: space for space in problem.latents}
         self._adopt(averaged(program, cells_for(self.settings, prior), self.grid.nodes(), partial(encoded, spaces)))
 
