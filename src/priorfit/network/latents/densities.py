@@ -44,7 +44,8 @@ class LatentDensity(TransformedDistribution):
 
     def _expected(self, change: Callable[[Tensor], Tensor]) -> Float[Tensor, "*batch"]:
         """The mean of a function of the latent, over each Normal by the trapezoid rule."""
-        base, total = self._mixture, torch.zeros(self.batch_shape, dtype=torch.float64)
+        base = self._mixture
+        total = base.loc.new_zeros(self.batch_shape)
         loc, scale, probs = (each.movedim(-1, 0) for each in (base.loc, base.scale, base.probs))
         nodes = torch.arange(-FARTHEST, FARTHEST + STEP, STEP, dtype=torch.float64)
         for node, share in zip(nodes.tolist(), (-0.5 * nodes.square()).softmax(0).tolist(), strict=True):
