@@ -24,7 +24,7 @@ from priorfit.network.solver.cell_posterior import NumbersThere, chosen_numbers
 from priorfit.network.solver.cells import NEGLIGIBLE, SHOWN, checked_widths, lay_over_inputs, program_of
 from priorfit.network.solver.grids import Grid
 from priorfit.network.solver.solver import Points, Solver, SolverSettings, Targets
-from priorfit.network.solver.steps_solved import StepsSolved, StepStatistics
+from priorfit.network.solver.steps_solved import StepsSolved, StepStatistics, own_class
 from priorfit.network.units import NoUnits, Units
 from priorfit.priors import Prior
 from priorfit.priors.program import ProgramPrior
@@ -134,7 +134,7 @@ class StepRegression(Solver):
 
     def condition(self, x: Points, y: Targets) -> StepsSolved:
         """See `Solver.condition`."""
-        at_once = max(1, AT_ONCE // (len(self.log_weights) * (self.curves + 1) * max(1, x.shape[1])))
+        at_once = self._at_once(x.shape[1])
         parts = [
             own_class(self._log_probs(some_x), some_y).double().sum(2)
             for some_x, some_y in zip(x.split(at_once), y.split(at_once), strict=True)
@@ -147,10 +147,14 @@ class StepRegression(Solver):
 
     def log_probs(self, x: Points, index: Int[Tensor, "batch kept"]) -> Float[Tensor, "batch kept classes points"]:
         """Log probabilities of classes at points in some cells of each dataset."""
-        found = self._log_probs(x)
-        if index.shape[1] == found.shape[1]:
-            return found
-        return found.gather(1, index[:, :, None, None].expand(-1, -1, *found.shape[2:]))
+        if index.shape[1] == len(self.log_weights):
+            return self._log_probs(x)
+        at_once = self._at_once(x.shape[1])
+        pieces = zip(x.split(at_once), index.split(at_once), strict=True)
+        return torch.cat([in_cells(self._log_probs(some_x), some) for some_x, some in pieces])
+
+    def _at_once(self, points: int) -> int:
+        return max(1, AT_ONCE // (len(self.log_weights) * (self.curves + 1) * max(1, points)))
 
     def _log_probs(self, x: Points) -> Float[Tensor, "batch cells classes points"]:
         basis = self.grid.interpolated(self.basis, x).mT  # (batch, rank, points)
@@ -168,8 +172,8 @@ class StepRegression(Solver):
         return StepsSolved(self, statistics.index, statistics.log_weights, statistics.evidence, None)
 
 
-def own_class(
-    log_probs: Float[Tensor, "batch cells classes points"], y: Targets
-) -> Float[Tensor, "batch cells points"]:
-    """The log probability of each label in each cell."""
-    return log_probs.gather(2, y.long()[:, None, None].expand(-1, log_probs.shape[1], 1, -1))[:, :, 0]
+def in_cells(
+    log_probs: Float[Tensor, "batch cells classes points"], index: Int[Tensor, "batch kept"]
+) -> Float[Tensor, "batch kept classes points"]:
+    """Log probabilities in some cells of each dataset."""
+    return log_probs.gather(1, index[:, :, None, None].expand(-1, -1, *log_probs.shape[2:]))

@@ -67,8 +67,9 @@ class StepsSolved(Solved):
         if self.context is None:
             raise InputError(NO_POINTS)
         log_probs, y = self.context
-        own = log_probs.gather(2, y.long()[:, None, None].expand(-1, log_probs.shape[1], 1, -1))[:, :, 0]
-        return step_guess_of((self.log_weights[..., None] - own.double()).log_softmax(1), log_probs, self._like)
+        return step_guess_of(
+            (self.log_weights[..., None] - own_class(log_probs, y).double()).log_softmax(1), log_probs, self._like
+        )
 
     @property
     def _like(self) -> tuple[int, torch.dtype]:
@@ -97,6 +98,11 @@ class StepsSolved(Solved):
         told, top = self.posterior.given_draws(self.solver.numbers_in(self.index, [number]), drawn)
         evidence = self.evidence.repeat_interleave(drawn.shape[1], 0)
         return StepsSolved(self.solver, picked(self.index, top), told.log_weights, evidence, None, told)
+
+
+def own_class(log_probs: LogProbs, y: Targets) -> Float[Tensor, "batch kept points"]:
+    """The log probability of each label in each cell."""
+    return log_probs.gather(2, y.long()[:, None, None].expand(-1, log_probs.shape[1], 1, -1))[:, :, 0]
 
 
 def step_guess_of(
