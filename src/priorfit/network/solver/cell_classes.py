@@ -21,6 +21,8 @@ def class_guess_of(
     holds for the most likely; of the mixture the same, how much the cells disagree, and how many there are.
     """
     shown, dtype = like
+    place, top_weights = largest(log_weights, shown)
+    log_weights = log_weights.to(log_probs.dtype)
     logits = (log_weights[:, :, None] + log_probs).logsumexp(1)  # (batch, classes, points)
     best = logits.argmax(1, keepdim=True)
     own = log_probs.gather(2, best[:, None].expand(-1, log_probs.shape[1], -1, -1))[:, :, 0].exp()
@@ -28,9 +30,9 @@ def class_guess_of(
     entropy = -(logits.exp() * logits).sum(1, keepdim=True)
     unsure = entropy - (log_weights.exp() * entropies).sum(1, keepdim=True)
     size = -(2 * log_weights).logsumexp(1, keepdim=True)  # log effective number of cells
-    place, top_weights = largest(log_weights, shown)
     is_there = top_weights > LEAST_LOG_WEIGHT  # whatever else was kept for other datasets of the batch
     top_own = torch.where(is_there, own.gather(1, place), 0.0)
     top_entropies = torch.where(is_there, entropies.gather(1, place), 0.0)
     told = [top_own, top_entropies, top_weights / TOKEN_SCALE, logits.amax(1, keepdim=True), entropy, unsure, size]
-    return FirstGuess(Categorical(logits=logits.mT, validate_args=False), torch.cat(told, dim=1).mT.to(dtype))
+    features = torch.cat([each.to(dtype) for each in told], dim=1).mT
+    return FirstGuess(Categorical(logits=logits.mT, validate_args=False), features)

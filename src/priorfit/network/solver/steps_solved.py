@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.distributions import Categorical
 
 from priorfit.errors import InputError
-from priorfit.network.solver.cell_guess import largest
+from priorfit.network.solver.cell_classes import class_guess_of
 from priorfit.network.solver.cell_posterior import CellPosterior
 from priorfit.network.solver.local import OfCells
-from priorfit.network.solver.mixtures import LEAST_LOG_WEIGHT, TOKEN_SCALE
 from priorfit.network.solver.regressions import picked
 from priorfit.network.solver.solver import NO_POINTS, FirstGuess, Points, Solved, Targets
 
@@ -21,9 +19,6 @@ if TYPE_CHECKING:
     from priorfit.network.solver.steps import StepRegression
 
 LogProbs = Float[Tensor, "batch kept classes points"]
-
-LEAST_PROBABILITY = 1e-12
-"""A mixture of probabilities is at least this, so that its logarithm is finite."""
 
 
 @dataclass(frozen=True)
@@ -60,16 +55,18 @@ class StepsSolved(Solved):
 
     def predict(self, x: Points) -> FirstGuess:
         """See `Solved.predict`."""
-        return step_guess_of(self.log_weights[..., None], self.solver.log_probs(x, self.index), self._like)
+        return self._guess(self.log_weights[..., None], self.solver.log_probs(x, self.index))
 
     def leave_one_out(self) -> FirstGuess:
         """See `Solved.leave_one_out`; each cell loses the evidence that the point was for it."""
         if self.context is None:
             raise InputError(NO_POINTS)
         log_probs, y = self.context
-        return step_guess_of(
-            (self.log_weights[..., None] - own_class(log_probs, y).double()).log_softmax(1), log_probs, self._like
-        )
+        return self._guess((self.log_weights[..., None] - own_class(log_probs, y).double()).log_softmax(1), log_probs)
+
+    def _guess(self, log_weights: Float[Tensor, "batch kept #points"], log_probs: LogProbs) -> FirstGuess:
+        """The mixture of all cells, in the precision of their probabilities."""
+        return class_guess_of(log_weights.expand_as(log_probs[:, :, 0]), log_probs, self._like)
 
     @property
     def _like(self) -> tuple[int, torch.dtype]:
@@ -103,38 +100,3 @@ class StepsSolved(Solved):
 def own_class(log_probs: LogProbs, y: Targets) -> Float[Tensor, "batch kept points"]:
     """The log probability of each label in each cell."""
     return log_probs.gather(2, y.long()[:, None, None].expand(-1, log_probs.shape[1], 1, -1))[:, :, 0]
-
-
-def step_guess_of(
-    log_weights: Float[Tensor, "batch kept #points"], log_probs: LogProbs, like: tuple[int, torch.dtype]
-) -> FirstGuess:
-    """A mixture of class probabilities over cells; no number that tokens are told depends on the number of classes.
-
-    Of the cells of the largest weights they are told the probability of the class that the mixture holds for the most
-    likely, and the entropy; of the mixture the same, how much the cells disagree, and how many there are.
-    """
-    shown, dtype = like
-    place, top_weights = largest(log_weights, shown)
-    size = -(2 * log_weights).logsumexp(1, keepdim=True)  # log effective number of cells
-    weights, probs = log_weights.exp().to(log_probs.dtype), log_probs.exp()
-    if weights.shape[2] == 1:
-        mixture = (weights.mT @ probs.flatten(2)).unflatten(2, probs.shape[2:])[:, 0]
-    else:
-        mixture = torch.einsum("bkp,bkcp->bcp", weights, probs)
-    mixture = mixture.clamp_min(LEAST_PROBABILITY)
-    logits = (mixture / mixture.sum(1, keepdim=True)).log()  # (batch, classes, points)
-    best = logits.argmax(1, keepdim=True)
-    own = probs.gather(2, best[:, None].expand(-1, probs.shape[1], -1, -1))[:, :, 0]
-    likely = logits.gather(1, best)
-    apart = (weights * (own - likely.exp()).square()).sum(1, keepdim=True)
-    entropy = -(logits.exp() * logits).sum(1, keepdim=True)
-    is_there = top_weights > LEAST_LOG_WEIGHT  # whatever else was kept for other datasets of the batch
-    place = place.expand(-1, -1, own.shape[2])  # (batch, shown, points)
-    top = log_probs.gather(1, place[:, :, None].expand(-1, -1, log_probs.shape[2], -1))
-    top_own = torch.where(is_there, own.gather(1, place), 0.0)
-    top_entropies = torch.where(is_there, -(top.exp() * top).sum(2), 0.0)
-    weighed = (top_weights / TOKEN_SCALE).expand_as(top_own)
-    told = [top_own, top_entropies, weighed, likely, entropy, apart, size.expand_as(entropy)]
-    return FirstGuess(
-        Categorical(logits=logits.mT, validate_args=False), torch.cat([each.to(dtype) for each in told], dim=1).mT
-    )

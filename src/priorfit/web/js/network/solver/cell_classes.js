@@ -30,4 +30,4 @@ export function classGuessOf(cells, shown, count) {
   return new FirstGuess(new Categorical(classes, logits), features)
 }
 
-export const entropyOf = (logProbs) => -logProbs.reduce((sum, value) => sum + Math.exp(value) * value, 0)
+const entropyOf = (logProbs) => -logProbs.reduce((sum, value) => sum + Math.exp(value) * value, 0)

@@ -1,21 +1,15 @@
 // The cells of a program whose law of classes jumps: in each the law is constant, and nothing is regressed.
 
-import {Categorical} from "../../distributions/categorical.js"
 import {Matrix, timesTransposed} from "../../numbers/matrix.js"
-import {logSoftmax, logSumExp, softplus} from "../../numbers/special.js"
+import {logSoftmax, softplus} from "../../numbers/special.js"
 import {kept} from "../encoders/units.js"
-import {entropyOf} from "./cell_classes.js"
-import {largest} from "./cell_guess.js"
-import {givenNumbers, latentGuessOf, NumbersOfCells} from "./cell_posterior.js"
+import {NumbersOfCells} from "./cell_posterior.js"
 import {Grid} from "./grids.js"
-import {logTotals} from "./local.js"
-import {LEAST_LOG_WEIGHT, TOKEN_SCALE} from "./mixtures.js"
-import {FirstGuess} from "./solver.js"
+import {StepsSolved} from "./steps_solved.js"
 
 const DEFAULTS = {cells: 4096, dimensions: 2, rank: 192}
 const SHOWN = 4 // cells, those of the largest weights, whose guesses tokens are told one by one
 const NEGLIGIBLE = 18 // cells whose log weight is so far below the largest are left out
-const LEAST_PROBABILITY = 1e-12
 
 export function buildStepSolver(weights, settings, problem) {
   return new StepRegression(weights, {...DEFAULTS, ...settings}, problem)
@@ -70,65 +64,4 @@ class StepRegression {
       .map((cell) => ({cell, state: new Float64Array(this.dimensions), spread: identity}))
     return new StepsSolved(this, found, logSoftmax(Float64Array.from(found, ({cell}) => weights[cell])), {x, y})
   }
-}
-
-/** The cells that a context leaves, {cell, state, spread}, and their weights. */
-class StepsSolved {
-  constructor(solver, found, logWeights, context) {
-    Object.assign(this, {solver, found, logWeights, context})
-  }
-
-  predict(x) {
-    return stepGuessOf(this.found.map(({cell}, k) => (
-      {logProbs: this.solver.logProbs(x, cell), logWeight: new Float64Array(x.rows).fill(this.logWeights[k])}
-    )), this.solver.shown, x.rows)
-  }
-
-  /** Each cell loses the evidence that the point was for it. */
-  leaveOneOut(count) {
-    const {x, y} = this.context
-    const cells = this.found.map(({cell}, k) => {
-      const logProbs = this.solver.logProbs(x, cell)
-      return {logProbs, logWeight: Float64Array.from(y, (label, i) => this.logWeights[k] - logProbs[label][i])}
-    })
-    const totals = logTotals(cells.map(({logWeight}) => logWeight))
-    return stepGuessOf(cells.map(({logProbs, logWeight}) => (
-      {logProbs, logWeight: logWeight.map((value, i) => value - totals[i])}
-    )), this.solver.shown, count)
-  }
-
-  latentGuess(numbers) {
-    return latentGuessOf(this, numbers)
-  }
-
-  given(numbers, coordinates) {
-    return new StepsSolved(this.solver, ...givenNumbers(this, numbers, coordinates), null)
-  }
-}
-
-/** A mixture over cells, each with {logWeight} over points and {logProbs} with an array over points for each class. */
-function stepGuessOf(cells, shown, count) {
-  const classes = cells[0].logProbs.length
-  const [logits, features] = [new Float64Array(count * classes), new Matrix(count, 3 * shown + 4)]
-  for (let i = 0; i < count; i++) {
-    const logWeights = Float64Array.from(cells, ({logWeight}) => logWeight[i])
-    const weights = logWeights.map(Math.exp)
-    const mixture = Array.from({length: classes}, (_, label) =>
-      Math.max(cells.reduce((sum, {logProbs}, k) => sum + weights[k] * Math.exp(logProbs[label][i]), 0), LEAST_PROBABILITY))
-    const total = mixture.reduce((sum, value) => sum + value, 0)
-    const own = logits.subarray(i * classes, (i + 1) * classes)
-    own.forEach((_, label) => { own[label] = Math.log(mixture[label] / total) })
-    const best = own.indexOf(Math.max(...own))
-    const probs = cells.map(({logProbs}) => Math.exp(logProbs[best][i]))
-    const apart = probs.reduce((sum, value, k) => sum + weights[k] * (value - Math.exp(own[best])) ** 2, 0)
-    const row = features.row(i)
-    largest(logWeights, shown).forEach(([logWeight, k], place) => {
-      const isThere = logWeight > LEAST_LOG_WEIGHT
-      row[place] = isThere ? probs[k] : 0
-      row[shown + place] = isThere ? entropyOf(cells[k].logProbs.map((each) => each[i])) : 0
-      row[2 * shown + place] = Math.max(logWeight, LEAST_LOG_WEIGHT) / TOKEN_SCALE
-    })
-    row.set([own[best], entropyOf(own), apart, -logSumExp(logWeights.map((value) => 2 * value))], 3 * shown)
-  }
-  return new FirstGuess(new Categorical(classes, logits), features)
 }
