@@ -17,7 +17,7 @@ from priorfit.importance.coordinated import Program
 from priorfit.priors.program import ProgramPrior
 
 PLACES = 16
-"""Places in a cell over which a law is averaged; 64 gained nothing."""
+"""Places in a cell over which a law is averaged."""
 
 AT_ONCE = 2**22
 """Numbers of a law that are in memory at a time."""
