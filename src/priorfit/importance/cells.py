@@ -192,7 +192,7 @@ class Probe:
         return found
 
     def varied(self, widths: Float[Tensor, " dimensions"]) -> Float[Tensor, " dimensions"]:
-        """Mean square of what a law misses along each coordinate by being constant in each cell, in units of the noise."""
+        """Mean square of what a law that is constant in each cell misses along each coordinate, in units of the noise."""
         middle = self.centres * (1 - widths.square()).clamp_min(0).sqrt()
         at = self.program.branches(middle, self.x)
         alongs = (Along.of(self.program, middle, step, self.x, at) for step in torch.diag(widths))
