@@ -192,7 +192,10 @@ class Probe:
         return found
 
     def varied(self, widths: Float[Tensor, " dimensions"]) -> Float[Tensor, " dimensions"]:
-        """Mean square of what a law that is constant in each cell misses along each coordinate, in units of the noise."""
+        """Mean square, in units of the noise, of what a law that is constant in each cell misses along each coordinate.
+
+        As `missed` says of a law that is linear there.
+        """
         middle = self.centres * (1 - widths.square()).clamp_min(0).sqrt()
         at = self.program.branches(middle, self.x)
         alongs = (Along.of(self.program, middle, step, self.x, at) for step in torch.diag(widths))
