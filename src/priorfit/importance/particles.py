@@ -11,6 +11,7 @@ from torch.distributions import Bernoulli, Categorical, Distribution
 from priorfit.distributions.law_mixture import LawMixture, systematic
 from priorfit.distributions.weighted_draws import WeightedDraws
 from priorfit.importance.adaptation import effective_sizes
+from priorfit.priors.laws import class_probs
 from priorfit.priors.program import ProgramPrior
 
 PRUNED = 1e-5
@@ -138,7 +139,7 @@ class ParticlePosterior:
         return self.prior.law(x.to(torch.float32).repeat_interleave(count, 0), flat)
 
     def _classes(self, law: Categorical | Bernoulli, shape: torch.Size) -> Categorical:
-        probs = law.probs if isinstance(law, Categorical) else torch.stack([1 - law.probs, law.probs], dim=-1)
+        probs = class_probs(law)
         each = probs.double().unflatten(0, self.particles.log_weights.shape)  # (datasets, particles, query, classes)
         mixed = (self.particles.log_weights.softmax(-1)[..., None, None] * each).sum(1)
         return Categorical(mixed.reshape(*shape, -1).to(probs.dtype), validate_args=False)

@@ -14,6 +14,7 @@ from torch.distributions import Bernoulli, Categorical
 from priorfit.importance.branches import MOST_ODDS
 from priorfit.importance.cells import Cells, Encoder, Probe, laid, numbers_in, sobol_normals
 from priorfit.importance.coordinated import Program
+from priorfit.priors.laws import class_probs
 from priorfit.priors.program import ProgramPrior
 
 PLACES = 16
@@ -62,8 +63,7 @@ def mean_probs(
     for offset in offsets:
         law = program.law(centres + offset, x)
         assert isinstance(law, Bernoulli | Categorical)  # laws of reals are linear in their cells
-        is_two = isinstance(law, Bernoulli)
-        total = total + (torch.stack([1 - law.probs, law.probs], dim=-1) if is_two else law.probs)
+        total = total + class_probs(law)
     assert isinstance(total, Tensor)
     return total / len(offsets)
 

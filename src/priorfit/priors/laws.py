@@ -48,8 +48,13 @@ def on_all_points(law: Distribution, x: Float[Tensor, "batch points features"], 
 def conditional_of(law: Distribution) -> FixedConditional | None:
     """What `Datasets.conditional` holds of a law: Normals and classes; other laws have no closed form there."""
     if isinstance(law, Bernoulli):
-        return FixedConditional(Categorical(torch.stack([1 - law.probs, law.probs], dim=-1), validate_args=False))
+        return FixedConditional(Categorical(class_probs(law), validate_args=False))
     return FixedConditional(law) if isinstance(law, Normal | Categorical) else None
+
+
+def class_probs(law: Bernoulli | Categorical) -> Float[Tensor, "*batch classes"]:
+    """The probabilities of all classes."""
+    return torch.stack([1 - law.probs, law.probs], dim=-1) if isinstance(law, Bernoulli) else law.probs
 
 
 def log_likelihood(law: Distribution, y: Num[Tensor, "batch points"]) -> Float[Tensor, " batch"]:

@@ -56,8 +56,8 @@ range over orders of magnitude, guesses would be wrong, and candidates race."""
 
 STEP_CELLS, TOO_VARIED = 4096, 0.7
 """Cells in each of which a law of classes that jumps is constant; and how far its log odds may vary over one of them,
-root mean square in units of what a label tells: beyond, as with six latents, the cells are too wide, and candidates
-race."""
+root mean square in units of what a label tells: beyond, as with eight thresholds, the cells are too wide, and
+candidates race."""
 
 SMALL_STEPS = 0.1
 """The learning rate of a network that answers before it is trained, as a share of the usual one."""

@@ -115,8 +115,7 @@ def fit_more(model: Model, minutes: float | None, steps: int | None) -> Model:
     told = recipe_from({**model.card.recipe, "prior": PLACEHOLDER, "stages": None})
     recipe = replace(told, prior=model.prior, budget=Budget(steps=steps, minutes=minutes), seed=told.seed + 1)
     longer = train(recipe, RunOptions(), Silent(), model, kept_best(recipe))
-    longer.prior, longer.more = model.prior, fit_more
-    return longer
+    return bound(longer, model.prior)
 
 
 def check_takes(prior: object) -> None:

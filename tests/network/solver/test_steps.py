@@ -38,7 +38,8 @@ def many(x, tilt):
 
 def lattice(prior) -> dict[str, torch.Tensor]:
     """Values of all latents in the middle of fine cells of equal probability."""
-    steps = (torch.arange(400 if len(prior.latents) == 1 else 160) + 0.5) / (400 if len(prior.latents) == 1 else 160)
+    count = 400 if len(prior.latents) == 1 else 160
+    steps = (torch.arange(count) + 0.5) / count
     laws = {latent.name: latent.law({}, 1) for latent in prior.latents}
     values = [law.icdf(steps[:, None, None].double())[:, 0] for law in laws.values()]
     places = torch.cartesian_prod(*[torch.arange(len(steps))] * len(values)).reshape(len(steps) ** len(values), -1)

@@ -41,8 +41,7 @@ class Odds(Local):
     def log_probs(self, mean: OfCurves, variance: OfCurves) -> Float[Tensor, "batch cells classes points"]:
         """Log probabilities of all classes where slope . w has a mean and a variance; odds are as if independent."""
         own, later = (log_logistic(sign * (self.mean + mean), variance + self.variance)[0] for sign in (1, -1))
-        nothing = torch.zeros_like(own[:, :, :1])
-        return torch.cat([own, nothing], dim=2) + torch.cat([nothing, later], dim=2).cumsum(2)
+        return of_classes(own, later)
 
     def log_density(
         self, y: Targets, mean: OfCurves, variance: OfCurves | float
@@ -57,6 +56,12 @@ class Odds(Local):
         sign, tells = self.told(y)
         told, moved, curved = log_logistic(sign * (self.mean + mean), variance + self.variance)
         return tells * told, tells * sign * moved, tells * curved
+
+
+def of_classes(own: OfCurves, later: OfCurves) -> Float[Tensor, "batch cells classes points"]:
+    """Log probabilities of all classes, from those of each class and of all later ones where no earlier one is."""
+    nothing = torch.zeros_like(own[:, :, :1])
+    return torch.cat([own, nothing], dim=2) + torch.cat([nothing, later], dim=2).cumsum(2)
 
 
 def log_logistic(mean: OfCurves, variance: OfCurves) -> tuple[OfCurves, OfCurves, OfCurves]:

@@ -1,5 +1,6 @@
 """The cells of a program whose law of classes jumps: in each the law is constant, and nothing is regressed."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -23,6 +24,7 @@ from priorfit.network.solver.cell_laws import LEAST_VARIANCE, compressed, encode
 from priorfit.network.solver.cell_posterior import NumbersThere, chosen_numbers
 from priorfit.network.solver.cells import NEGLIGIBLE, SHOWN, checked_widths, lay_over_inputs, program_of
 from priorfit.network.solver.grids import Grid
+from priorfit.network.solver.odds import of_classes
 from priorfit.network.solver.solver import Points, Solver, SolverSettings, Targets
 from priorfit.network.solver.steps_solved import StepsSolved, StepStatistics, own_class
 from priorfit.network.units import NoUnits, Units
@@ -97,7 +99,7 @@ class StepRegression(Solver):
         if problem.input_range is not None:
             self.grid.lay(*(torch.full((problem.num_features,), bound) for bound in problem.input_range))
         count = sum(space.size for space in problem.latents)
-        self.register_buffer("log_weights", torch.full((cells,), -torch.tensor(float(cells)).log().item()))
+        self.register_buffer("log_weights", torch.full((cells,), -math.log(cells)))
         waves = torch.randn(problem.num_features, rank) * 3
         self.register_buffer("basis", torch.cos(self.grid.nodes() @ waves + torch.rand(rank)))
         self.register_buffer("odds", torch.randn(cells, self.curves, rank) / rank**0.5)
@@ -159,9 +161,7 @@ class StepRegression(Solver):
     def _log_probs(self, x: Points) -> Float[Tensor, "batch cells classes points"]:
         basis = self.grid.interpolated(self.basis, x).mT  # (batch, rank, points)
         odds = (self.odds.flatten(0, 1) @ basis).unflatten(1, (-1, self.curves))
-        own, later = (nn.functional.logsigmoid(sign * odds) for sign in (1, -1))
-        nothing = torch.zeros_like(own[:, :, :1])
-        return torch.cat([own, nothing], dim=2) + torch.cat([nothing, later], dim=2).cumsum(2)
+        return of_classes(nn.functional.logsigmoid(odds), nn.functional.logsigmoid(-odds))
 
     def numbers_in(self, cells: Int[Tensor, "batch kept"], which: Sequence[int]) -> NumbersThere:
         """Mean, slope and variance of some numbers of the latents in the cells of each dataset."""

@@ -1,7 +1,7 @@
 """What a context leaves of cells in which a law of classes is constant, and what these say of queries and latents."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -41,7 +41,7 @@ class StepsSolved(Solved):
     context: tuple[LogProbs, Targets] | None
     """Log probabilities of classes at the points of the context, and their labels."""
 
-    known: CellPosterior | None = field(default=None)
+    known: CellPosterior | None = None
     """The posterior of w in each cell where numbers of the latents are known."""
 
     @property

@@ -8,8 +8,8 @@ import {Odds} from "./odds.js"
 import {refined, solved} from "./regressions.js"
 
 const DEFAULTS = {cells: 256, dimensions: 2, curves: 1, branches: 1, rank: 64}
-const SHOWN = 4 // cells, those of the largest weights, whose guesses tokens are told one by one
-const NEGLIGIBLE = 18 // cells whose log weight is so far below the largest are left out
+export const SHOWN = 4 // cells, those of the largest weights, whose guesses tokens are told one by one
+export const NEGLIGIBLE = 18 // cells whose log weight is so far below the largest are left out
 
 export function buildCellSolver(weights, settings, problem) {
   return new CellRegression(weights, {...DEFAULTS, ...settings}, problem)

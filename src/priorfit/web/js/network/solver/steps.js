@@ -4,12 +4,11 @@ import {Matrix, timesTransposed} from "../../numbers/matrix.js"
 import {logSoftmax, softplus} from "../../numbers/special.js"
 import {kept} from "../encoders/units.js"
 import {NumbersOfCells} from "./cell_posterior.js"
+import {NEGLIGIBLE, SHOWN} from "./cells.js"
 import {Grid} from "./grids.js"
 import {StepsSolved} from "./steps_solved.js"
 
 const DEFAULTS = {cells: 4096, dimensions: 2, rank: 192}
-const SHOWN = 4 // cells, those of the largest weights, whose guesses tokens are told one by one
-const NEGLIGIBLE = 18 // cells whose log weight is so far below the largest are left out
 
 export function buildStepSolver(weights, settings, problem) {
   return new StepRegression(weights, {...DEFAULTS, ...settings}, problem)
